@@ -1,6 +1,7 @@
 #include "models/batch.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "neon/core/key_error.h"
 
@@ -96,6 +97,15 @@ Value moved_targets(ImageBatch& images, const DataLayout& data, Value targets, c
   return targets;
 }
 
+// The targets t (N,K) of samples that were mixed, unless they lie in the batch as the samples do.
+Expr mixed_targets(const ImageBatch& images, const DataLayout& data, Expr t) {
+  if (images.mixture.empty() || data.target_is_input || match_samples(data.target, data.sample)) return t;
+  if (data.label_of == LabelOf::sequence)
+    fail_about("augment", "mixes samples, and targets that are sequences of labels have no mixture; leave out Mixup ",
+               "and CutMix");
+  return images.mixture.of(t);
+}
+
 // Each of the labels (N,...) as 1 at its class and 0 elsewhere, (labels,classes).
 Expr one_hot(Graph& graph, Value labels, int64_t classes) {
   const Expr each(graph, reshape(graph, labels, {graph.shape(labels).elements(), 1}));
@@ -134,17 +144,18 @@ Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const Ste
   Batch out;
   Expr x;
   Value target;
+  std::optional<ImageBatch> images;
   if (options.augment.empty()) {
     x = {graph, gather(graph, all, indices)};
     if (data.ragged) x = without_padding(x, data, out.lengths);
     if (data.tokens == 0) x = scaled(x, data, compute_type(options.dtype));
   } else {
-    ImageBatch images = images_of(graph, data, all, indices, options, training);
-    if (data.target_is_input) augment(images, options);
-    else target = moved_targets(images, data, given_targets(), options);
-    x = images.values();
-    out.views = images.views();
-    out.moves = images.moves();
+    images.emplace(images_of(graph, data, all, indices, options, training));
+    if (data.target_is_input) augment(*images, options);
+    else target = moved_targets(*images, data, given_targets(), options);
+    x = images->values();
+    out.views = images->views();
+    out.moves = images->moves();
   }
   out.x = data.tokens > 0 ? x : cast(normalized(x, data, channels_last(data, options)), options.dtype);
   const DType cost_dtype = options.dtype == DType::f64 ? DType::f64 : DType::f32;
@@ -153,6 +164,7 @@ Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const Ste
   else if (data.classes > 0 && data.label_of != LabelOf::sequence)
     out.t = cast(one_hot(graph, target, data.classes), cost_dtype);
   else out.t = cast(as_rows({graph, target}), cost_dtype);
+  if (images) out.t = mixed_targets(*images, data, out.t);
   if (data.label_of == LabelOf::step) out.counts = labelled(graph, target, cost_dtype);
   if (data.label_of == LabelOf::step || data.label_of == LabelOf::sequence) out.labels = target;
   return out;

@@ -1,4 +1,4 @@
-// Augmentations of what pixels are: brightness, contrast, colours, and parts that are covered.
+// Augmentations of what pixels are: brightness, contrast and colours.
 #include <cmath>
 
 #include "transforms/augmentation.h"
@@ -6,8 +6,6 @@
 namespace neon {
 
 namespace {
-
-const std::vector<double> kGrey = {0.299, 0.587, 0.114};  // shares of R, G and B (ITU-R BT.601)
 
 struct FactorParams {
   std::vector<double> range = {0.6, 1.4};
@@ -39,7 +37,7 @@ class Factor : public Parametrized<Augmentation, FactorParams> {
 struct Brightness : Factor {
   using Factor::Factor;
   Expr around(ImageBatch& batch, Expr) const override {
-    return batch.black() == 0 ? Expr() : batch.by_channel({batch.black()});
+    return batch.black == 0 ? Expr() : batch.by_channel({batch.black});
   }
 };
 NEON_REGISTER(Augmentation, Brightness, "Multiplies every pixel by a random factor.");
@@ -59,7 +57,7 @@ struct Saturation : Factor {
   using Factor::Factor;
   Expr around(ImageBatch& batch, Expr x) const override {
     check_rgb(batch, "Saturation");
-    return sum(x * batch.by_channel(kGrey), {3});
+    return grey(batch, x);
   }
 };
 NEON_REGISTER(Augmentation, Saturation, "Multiplies the distance of pixels to their grey by a random factor.");
@@ -95,42 +93,6 @@ struct ColorNoise : Parametrized<Augmentation, ColorNoiseParams> {
   }
 };
 NEON_REGISTER(Augmentation, ColorNoise, "Shifts colours as those of photographs differ.", {"Lighting"});
-
-struct CutoutParams {
-  int64_t size = 8;
-  bool target = false;
-  static void describe(auto&& p) {
-    p("size", &CutoutParams::size, "Side of the square, in pixels; parts beyond the image do not count.", at_least(1),
-      Unit{"pixels"});
-    p("target", &CutoutParams::target,
-      "Covers a target that is an image with 0, too; otherwise the net must find out what lies there.");
-  }
-};
-
-struct Cutout : Parametrized<Augmentation, CutoutParams> {
-  using Parametrized::Parametrized;
-  void apply(ImageBatch& batch) const override {
-    if (!batch.training) return;
-    const auto [height, width] = batch.area();
-    if (params.size >= 2 * std::max(height, width) - 1)
-      fail(ErrorKind::config, "Cutout: a square of ", params.size, " pixels covers all of images of ", height, " x ",
-           width, ", wherever it lies; give a smaller size");
-    const Expr x = batch.values();
-    const Expr rows = within(batch, 1, height), columns = within(batch, 2, width), covered = rows * columns;
-    const Expr cover = batch.by_channel(batch.means.empty() ? std::vector<double>{batch.black()} : batch.means);
-    batch.set_values(neon::apply("select", cast(covered, x.dtype()), cover, x));
-    if (params.target) batch.cover_companion(covered);
-  }
-
- private:
-  // 1 where the place along an axis is in a stretch about a random one of them.
-  Expr within(ImageBatch& batch, int axis, int64_t length) const {
-    const Expr first = neon::apply("floor", batch.draw_for_values() * double(length)) - double((params.size - 1) / 2);
-    const Expr place = batch.number_along(axis);
-    return neon::apply("greater_equal", place, first) * neon::apply("less", place, first + double(params.size));
-  }
-};
-NEON_REGISTER(Augmentation, Cutout, "Covers a square with the mean of the channels, or black (DeVries, Taylor 2017).");
 
 }  // namespace
 

@@ -100,10 +100,8 @@ struct RandomScaleParams {
 
 struct RandomScale : Parametrized<Augmentation, RandomScaleParams> {
   explicit RandomScale(RandomScaleParams given) : Parametrized(std::move(given)) {
-    for (const auto* range : {&params.area, &params.aspect})
-      if (range->size() != 2 || range->front() > range->back())
-        fail(ErrorKind::config, range == &params.area ? "area" : "aspect",
-             ": expected the least and the largest, as in [0.5, 1]");
+    check_range("area", params.area);
+    check_range("aspect", params.aspect);
   }
   void apply(ImageBatch& batch) const override {
     const auto height = double(batch.area().height), width = double(batch.area().width);

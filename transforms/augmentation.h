@@ -15,4 +15,17 @@ class Augmentation {
   virtual void apply(ImageBatch& batch) const = 0;
 };
 
+// Whole rows and columns of each sample, (N,1,1,1).
+struct PixelBox {
+  Expr top, left, height, width;
+};
+// `inside` in the box and x (N,H,W,C) elsewhere.
+Expr put_into_box(const PixelBox& box, Expr inside, Expr x);
+
+// The grey of each pixel of x (N,H,W,3), R, G and B, as one channel; other x as they are.
+Expr grey(ImageBatch& batch, Expr x);
+
+// Throws a config error unless `range` is the least and the largest number.
+void check_range(const char* name, const std::vector<double>& range);
+
 }  // namespace neon

@@ -29,6 +29,8 @@ ImageBatch::ImageBatch(Graph& graph, Value data, Value indices, PixelRange range
                        uint64_t seed)
     : graph(graph),
       training(training),
+      black(range.shift),
+      white(range.shift + range.scale * (graph.dtype(data) == DType::u8 ? 255 : 1)),
       data_(data),
       indices_(indices),
       range_(range),
@@ -67,14 +69,7 @@ Value ImageBatch::companion() {
   return companion_.data;
 }
 
-void ImageBatch::cover_companion(Expr covered) {
-  if (!companion_.data) return;
-  cut();
-  const Expr x(graph, companion_.data);
-  companion_.data = apply("select", cast(covered, x.dtype()), x.constant(0), x);
-}
-
-// `box` (N,4) of what is resampled.
+// `box` (N,4) or (N,6) of what is resampled.
 Value ImageBatch::moved(const Images& images, Value box) const {
   const auto& [data, indices, sampling] = images;
   if (crops_ || flips_) return neon::crop(graph, data, cast(place_, DType::i32), indices, area_, border_);
@@ -92,8 +87,8 @@ Value ImageBatch::moved(const Images& images, Value box) const {
 void ImageBatch::cut() {
   Value box;
   if (boxes_) {
-    const Shape shape{samples_, 4};
-    box = broadcast_to(graph, along_axis(graph, {box_.begin(), box_.end()}, shape, 1), shape);
+    const Shape shape{samples_, int64_t(box_.size())};
+    box = broadcast_to(graph, along_axis(graph, box_, shape, 1), shape);
   }
   data_ = moved({data_, indices_}, box);
   indices_ = {};
@@ -115,8 +110,11 @@ void ImageBatch::flip(double probability) {
   if (boxes_) {
     // A box that begins at its right end and is as wide to the left.
     const Expr swapped = apply("less", draw(), Expr(graph, graph.constant(probability)));
-    box_[1] = box_[1] + swapped * box_[3];
-    box_[3] = box_[3] * (1.0 - 2.0 * swapped);
+    for (const size_t k : box_.size() == 4 ? std::vector<size_t>{1} : std::vector<size_t>{1, 0}) {
+      Expr& across = box_[k == 1 ? 3 : 4];  // what a step to the right changes of the column, and of the row
+      box_[k] = box_[k] + swapped * across;
+      across = across * (1.0 - 2.0 * swapped);
+    }
     return;
   }
   if (flips_) cut();
@@ -155,6 +153,21 @@ void ImageBatch::resample(Expr top, Expr left, Expr height, Expr width, std::arr
              std::max<int64_t>(places(largest[1], area.width), 1)};
   boxes_ = moves_ = true;
   area_ = area;
+}
+
+void ImageBatch::warp(const std::array<Expr, 4>& matrix, const std::array<Expr, 2>& shift) {
+  if (crops_ || flips_ || boxes_) cut();
+  const auto height = double(area_.height), width = double(area_.width);
+  const auto& [rows, leans_down, leans_right, columns] = matrix;
+  box_ = {height / 2 + shift[0] - rows * (height / 2) - leans_down * (width / 2),
+          width / 2 + shift[1] - leans_right * (height / 2) - columns * (width / 2),
+          rows * height,
+          columns * width,
+          leans_down * width,
+          leans_right * height};
+  shrinks_ = {};
+  places_ = {1, 1};
+  boxes_ = moves_ = true;
 }
 
 void ImageBatch::crop_middle(ImageArea area, Border border) {

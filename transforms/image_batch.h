@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/graph/images.h"
+#include "transforms/mixture.h"
 
 namespace neon {
 
@@ -23,6 +24,8 @@ class ImageBatch {
 
   Graph& graph;
   const bool training;  // otherwise nothing is drawn, and the middle is taken
+  // The net's values of a black pixel, and of a white one, 255 in bytes and 1 in other types.
+  const double black, white;
   // Images (n,H,W,c) of as many rows and columns as the data, such as targets: sample i is indices[i] of them, or where
   // `indices` is invalid, number i. Augmentations that move pixels move theirs alike; colours leave them as they are.
   // `nearest` makes no new numbers where pixels are scaled, as labels need it. To be called before anything moves.
@@ -37,8 +40,6 @@ class ImageBatch {
   int64_t views() const { return views_; }
   int64_t channels() const { return graph.shape(data_)[3]; }
   ImageArea area() const { return area_; }
-  // The net's value of a black pixel.
-  double black() const { return range_.shift; }
   // Means of the channels, where they will be subtracted; otherwise empty.
   std::vector<double> means;
 
@@ -60,6 +61,9 @@ class ImageBatch {
   // Boxes of top, left, height and width (N,1), in pixels, none larger than `largest`. Boxes of more than twice as many
   // rows or columns as the result are averaged.
   void resample(Expr top, Expr left, Expr height, Expr width, std::array<double, 2> largest, ImageArea area);
+  // The pixel at place p (row, column) from the middle becomes what lies at `matrix` p + `shift`, in pixels, its rows
+  // first; numbers (N,1). Beyond the border lie the outermost pixels.
+  void warp(const std::array<Expr, 4>& matrix, const std::array<Expr, 2>& shift);
   // The middle, with the border around it where it is larger.
   void crop_middle(ImageArea area, Border border);
 
@@ -68,10 +72,12 @@ class ImageBatch {
   void set_values(Expr x);
   // A number for each channel, in the shape of values().
   Expr by_channel(const std::vector<double>& numbers);
-  // The number of the row (1), column (2) or channel (3), in the shape of values().
-  Expr number_along(int axis) { return {graph, iota(graph, graph.shape(data_), axis)}; }
-  // Puts 0 in the companion's place wherever `covered` (N,H,W,1) is 1. Without a companion nothing happens.
-  void cover_companion(Expr covered);
+  // The companion takes these values (N,H,W,c); there must be one.
+  void set_companion(Value x) { companion_.data = x; }
+  Sampling companion_sampling() const { return companion_.sampling; }
+
+  // Where samples are mixed: for targets that are no companion.
+  Mixture mixture;
 
  private:
   static constexpr int64_t kNumbers = 16;  // that are drawn for a sample at once
@@ -97,7 +103,7 @@ class ImageBatch {
   bool moves_ = false;
   bool crops_ = false, flips_ = false, boxes_ = false;
   Expr place_;
-  std::array<Expr, 4> box_;        // top, left, height, width
+  std::vector<Expr> box_;          // top, left, height, width; and of one that leans by how much, down and right
   Expr shrinks_;                   // 1 for boxes that are averaged (N,1), of so many places for a pixel:
   std::array<int64_t, 2> places_;  // down and across
   Border border_ = Border::zero;

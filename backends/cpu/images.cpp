@@ -27,7 +27,8 @@ class ImageKernel : public Kernel {
         channels_(context.type(kernel.inputs[0]).shape[3]),
         samples_(context.type(kernel.outputs[0]).shape[0]),
         height_(kernel.attributes.integer("height")),
-        width_(kernel.attributes.integer("width")) {
+        width_(kernel.attributes.integer("width")),
+        numbers_(context.type(kernel.inputs[1]).shape[1]) {
     if (kernel.inputs.size() > 2) indices_ = context.slot(kernel.inputs[2]);
     const auto bytes = int64_t(context.type(kernel.outputs[0]).bytes());
     threads_ = team_of(std::min(samples_, bytes / kBytesOfOneThread), context.threads);
@@ -48,6 +49,7 @@ class ImageKernel : public Kernel {
 
   void **data_, **places_, **y_, **indices_ = nullptr;
   const int64_t images_, rows_, columns_, channels_, samples_, height_, width_;
+  const int64_t numbers_;  // that a sample has in places_
 
  private:
   void check_indices() const {
@@ -99,6 +101,13 @@ class Crop : public ImageKernel {
   const Border border_;
 };
 
+// The place of output i of `count` along an axis of `size` pixels, for a box that begins at `begin` and is `length`
+// long; `leaning` is what it leans by where the other axis is.
+template <typename R>
+R place_in_box(R begin, R length, R leaning, int64_t i, int64_t count, int64_t size) {
+  return std::clamp(begin + (R(i) + R(0.5)) * length / R(count) + leaning - R(0.5), R(0), R(size - 1));
+}
+
 // From data of type T with boxes of type B, computing in R.
 template <typename T, typename B, typename R>
 class Resample : public ImageKernel {
@@ -111,19 +120,14 @@ class Resample : public ImageKernel {
       std::conditional_t<std::is_same_v<T, uint8_t>, std::conditional_t<std::is_same_v<B, double>, double, float>, T>;
 
   void sample(int64_t first, int64_t n) override {
-    const B* box = static_cast<const B*>(*places_) + 4 * n;
+    const B* box = static_cast<const B*>(*places_) + numbers_ * n;
     const T* from = static_cast<const T*>(*data_) + first;
     Out* to = static_cast<Out*>(*y_) + n * height_ * width_ * channels_;
+    if (numbers_ == kLeaningBox) return leaning(box, from, to);
     const std::vector<Tap> across = taps(box[1], box[3], width_, columns_);
     const std::vector<Tap> down = taps(box[0], box[2], height_, rows_);
     for (const Tap& row : down)
-      for (const Tap& column : across)
-        for (int64_t c = 0; c < channels_; ++c) {
-          auto pixel = [&](int64_t i, int64_t j) { return load_as<R>(from[(i * columns_ + j) * channels_ + c]); };
-          const R above = column.mix(pixel(row.first, column.first), pixel(row.first, column.second));
-          const R below = column.mix(pixel(row.second, column.first), pixel(row.second, column.second));
-          *to++ = store_as<Out>(row.mix(above, below));
-        }
+      for (const Tap& column : across) to = write(row, column, from, to);
   }
 
  private:
@@ -133,14 +137,38 @@ class Resample : public ImageKernel {
     R share;
     R mix(R a, R b) const { return (1 - share) * a + share * b; }
   };
+  static Tap tap(R at, int64_t size) {
+    const auto first = int64_t(at);
+    return {first, std::min(first + 1, size - 1), at - R(first)};
+  }
+
+  // All channels of a pixel; the place behind it.
+  Out* write(const Tap& row, const Tap& column, const T* from, Out* to) const {
+    for (int64_t c = 0; c < channels_; ++c) {
+      auto pixel = [&](int64_t i, int64_t j) { return load_as<R>(from[(i * columns_ + j) * channels_ + c]); };
+      const R above = column.mix(pixel(row.first, column.first), pixel(row.first, column.second));
+      const R below = column.mix(pixel(row.second, column.first), pixel(row.second, column.second));
+      *to++ = store_as<Out>(row.mix(above, below));
+    }
+    return to;
+  }
+
+  void leaning(const B* box, const T* from, Out* to) const {
+    const auto of_box = [&](int which) { return load_as<R>(box[which]); };
+    for (int64_t i = 0; i < height_; ++i) {
+      const R right = (R(i) + R(0.5)) * of_box(5) / R(height_);
+      for (int64_t j = 0; j < width_; ++j) {
+        const R down = (R(j) + R(0.5)) * of_box(4) / R(width_);
+        to = write(tap(place_in_box(of_box(0), of_box(2), down, i, height_, rows_), rows_),
+                   tap(place_in_box(of_box(1), of_box(3), right, j, width_, columns_), columns_), from, to);
+      }
+    }
+  }
+
   static std::vector<Tap> taps(B begin, B length, int64_t count, int64_t size) {
     std::vector<Tap> out;
-    for (int64_t i = 0; i < count; ++i) {
-      const R at =
-          std::clamp(load_as<R>(begin) + (R(i) + R(0.5)) * load_as<R>(length) / R(count) - R(0.5), R(0), R(size - 1));
-      const auto first = int64_t(at);
-      out.push_back({first, std::min(first + 1, size - 1), at - R(first)});
-    }
+    for (int64_t i = 0; i < count; ++i)
+      out.push_back(tap(place_in_box(load_as<R>(begin), load_as<R>(length), R(0), i, count, size), size));
     return out;
   }
 };
@@ -155,28 +183,24 @@ class Nearest : public ImageKernel {
 
  protected:
   void sample(int64_t first, int64_t n) override {
-    const B* box = static_cast<const B*>(*places_) + 4 * n;
+    const B* box = static_cast<const B*>(*places_) + numbers_ * n;
     const std::byte* from = static_cast<const std::byte*>(*data_) + size_t(first / channels_) * pixel_;
     std::byte* to = static_cast<std::byte*>(*y_) + size_t(n * height_ * width_) * pixel_;
-    const std::vector<int64_t> across = places(box[1], box[3], width_, columns_);
-    for (const int64_t row : places(box[0], box[2], height_, rows_))
-      for (const int64_t column : across) {
+    const auto of_box = [&](int which) { return which < numbers_ ? load_as<R>(box[which]) : R(0); };
+    for (int64_t i = 0; i < height_; ++i) {
+      const R right = (R(i) + R(0.5)) * of_box(5) / R(height_);
+      for (int64_t j = 0; j < width_; ++j) {
+        const R down = (R(j) + R(0.5)) * of_box(4) / R(width_);
+        const auto row = int64_t(place_in_box(of_box(0), of_box(2), down, i, height_, rows_) + R(0.5));
+        const auto column = int64_t(place_in_box(of_box(1), of_box(3), right, j, width_, columns_) + R(0.5));
         std::memcpy(to, from + size_t(row * columns_ + column) * pixel_, pixel_);
         to += pixel_;
       }
+    }
   }
 
  private:
   using R = std::conditional_t<std::is_same_v<B, double>, double, float>;
-  static std::vector<int64_t> places(B begin, B length, int64_t count, int64_t size) {
-    std::vector<int64_t> out;
-    for (int64_t i = 0; i < count; ++i) {
-      const R at = load_as<R>(begin) + (R(i) + R(0.5)) * load_as<R>(length) / R(count) - R(0.5);
-      out.push_back(int64_t(std::clamp(at, R(0), R(size - 1)) + R(0.5)));
-    }
-    return out;
-  }
-
   const size_t pixel_;  // bytes
 };
 

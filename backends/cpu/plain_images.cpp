@@ -41,13 +41,16 @@ void resample(PlainArguments& a) {
   Tensor& y = a.outputs[0];
   const int64_t rows = data.shape()[1], columns = data.shape()[2], channels = data.shape()[3];
   const int64_t height = y.shape()[1], width = y.shape()[2];
+  const int64_t numbers = box.shape()[1];
   for (int64_t n = 0; n < y.shape()[0]; ++n)
     for (int64_t i = 0; i < height; ++i)
       for (int64_t j = 0; j < width; ++j) {
-        const double v = std::clamp(box.at(4 * n) + (double(i) + 0.5) * box.at(4 * n + 2) / double(height) - 0.5, 0.0,
-                                    double(rows - 1));
-        const double u = std::clamp(box.at(4 * n + 1) + (double(j) + 0.5) * box.at(4 * n + 3) / double(width) - 0.5,
-                                    0.0, double(columns - 1));
+        const auto of_box = [&](int64_t which) { return which < numbers ? box.at(numbers * n + which) : 0; };
+        const double down_by = (double(i) + 0.5) / double(height), across_by = (double(j) + 0.5) / double(width);
+        const double v =
+            std::clamp(of_box(0) + down_by * of_box(2) + across_by * of_box(4) - 0.5, 0.0, double(rows - 1));
+        const double u =
+            std::clamp(of_box(1) + across_by * of_box(3) + down_by * of_box(5) - 0.5, 0.0, double(columns - 1));
         const bool nearest = takes_nearest(a.node.attributes);
         const auto top = int64_t(nearest ? v + 0.5 : v), left = int64_t(nearest ? u + 0.5 : u);
         const double down = nearest ? 0 : v - double(top), right = nearest ? 0 : u - double(left);

@@ -59,13 +59,18 @@ class ImageWriter {
                 element("row", "column"), "] : ", type, "{};\n");
   }
 
-  // Names NAME, the place between pixels' middles that output number `output` of `count` has along an axis.
+  // Names NAME, the place between pixels' middles that output number `output` of `count` has along an axis: the rows
+  // are the first axis, `which` 0.
   std::string place(const std::string& name, int which, const std::string& output, int64_t count, int64_t size) {
-    const std::string begin = code_.load(kernel_.inputs[1], text("n * 4 + ", which));
-    const std::string length = code_.load(kernel_.inputs[1], text("n * 4 + ", which + 2));
-    return text("  R ", name, " = ", begin, " + (R(", output, ") + R(0.5)) * ", length, " / R(", count,
-                ") - R(0.5);\n  ", name, " = ", name, " > R(0) ? ", name, " : R(0);\n  ", name, " = ", name, " < R(",
-                size - 1, ") ? ", name, " : R(", size - 1, ");\n");
+    const int64_t numbers = code_.type(kernel_.inputs[1]).shape[1];
+    const auto of_box = [&](int k) { return code_.load(kernel_.inputs[1], text("n * ", numbers, " + ", k)); };
+    std::string leaning;
+    if (numbers == kLeaningBox)
+      leaning = text(" + (R(", which == 0 ? "j" : "i", ") + R(0.5)) * ", of_box(which + 4), " / R(",
+                     which == 0 ? batch_[2] : batch_[1], ")");
+    return text("  R ", name, " = ", of_box(which), " + (R(", output, ") + R(0.5)) * ", of_box(which + 2), " / R(",
+                count, ")", leaning, " - R(0.5);\n  ", name, " = ", name, " > R(0) ? ", name, " : R(0);\n  ", name,
+                " = ", name, " < R(", size - 1, ") ? ", name, " : R(", size - 1, ");\n");
   }
 
   // Names NAME0 and NAME1 of two neighbours as well, and NAME_share of the second.

@@ -20,6 +20,9 @@ enum class Sampling { linear, nearest };
 Value resample(Graph& graph, Value data, Value box, Value indices, ImageArea area,
                Sampling sampling = Sampling::linear);
 
+// Numbers of a box that leans; others have four.
+constexpr int64_t kLeaningBox = 6;
+
 // Whether a resample does.
 bool takes_nearest(const Attributes& attributes);
 

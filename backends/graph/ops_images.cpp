@@ -8,6 +8,8 @@
 //     sampled linearly between the pixels' middles; outside is as the nearest pixel. The result has the
 //     type of floating data; integers give the type of the arithmetic. With `nearest` each place takes the pixel that
 //     it lies in, row floor(box[0] + (i + 1/2) box[2] / height), and the type is that of the data, whatever it is.
+//     A box (N,6) leans: from its left side to its right it goes down by box[4] rows, and from its top to its bottom
+//     it goes to the right by box[5] columns.
 #include "backends/graph/images.h"
 #include "backends/graph/ops.h"
 
@@ -15,11 +17,12 @@ namespace neon {
 
 namespace {
 
-// (N,height,width,C) for what both ops are given; `columns` numbers a sample in `places`.
-Shape infer_batch(const InferContext& c, const char* op, int64_t columns) {
+// (N,height,width,C) for what both ops are given; `columns` numbers a sample in `places`, or as many as `columns_too`.
+Shape infer_batch(const InferContext& c, const char* op, int64_t columns, int64_t columns_too) {
   const TensorType &data = c.inputs[0], &places = c.inputs[1];
   const int64_t height = c.attributes.integer("height"), width = c.attributes.integer("width");
-  if (data.shape.rank() != 4 || places.shape.rank() != 2 || places.shape[1] != columns)
+  if (data.shape.rank() != 4 || places.shape.rank() != 2 ||
+      (places.shape[1] != columns && places.shape[1] != columns_too))
     fail(ErrorKind::config, op, " takes images (n,H,W,C) and a place (N,", columns, ") for each sample, got ", data,
          " and ", places);
   const int64_t samples = places.shape[0];
@@ -37,14 +40,14 @@ std::vector<TensorType> infer_crop(const InferContext& c) {
   if (c.inputs[1].dtype != DType::i32) fail(ErrorKind::config, "crop takes places of i32, got ", c.inputs[1]);
   if (border < int64_t(Border::zero) || border > int64_t(Border::edge))
     fail(ErrorKind::config, "crop has no border ", border);
-  return {{c.inputs[0].dtype, infer_batch(c, "crop", 3)}};
+  return {{c.inputs[0].dtype, infer_batch(c, "crop", 3, 3)}};
 }
 
 std::vector<TensorType> infer_resample(const InferContext& c) {
   if (!is_floating(c.inputs[1].dtype)) fail(ErrorKind::config, "resample takes floating boxes, got ", c.inputs[1]);
   const DType dtype = c.inputs[0].dtype;
   return {{is_floating(dtype) || takes_nearest(c.attributes) ? dtype : compute_type(c.inputs[1].dtype),
-           infer_batch(c, "resample", 4)}};
+           infer_batch(c, "resample", 4, kLeaningBox)}};
 }
 
 std::vector<Value> inputs_of(Value data, Value places, Value indices) {

@@ -167,10 +167,11 @@ std::vector<OpCase> crop_cases() {
 std::vector<OpCase> resample_cases() {
   std::vector<OpCase> out;
   auto add = [&](const std::string& name, const CaseInput& data, const std::vector<double>& boxes,
-                 const std::vector<double>& at, int64_t height, int64_t width, bool nearest = false) {
+                 const std::vector<double>& at, int64_t height, int64_t width, bool nearest = false,
+                 int64_t numbers = 4) {
     OpCase c{"resample", name, {data}, {{"height", height}, {"width", width}}};
     if (nearest) c.attributes = c.attributes.with("nearest", int64_t(1));
-    c.inputs.push_back({{int64_t(boxes.size()) / 4, 4}, 0, 1, DType::f32, boxes});
+    c.inputs.push_back({{int64_t(boxes.size()) / numbers, numbers}, 0, 1, DType::f32, boxes});
     if (!at.empty()) c.inputs.push_back(rows(at));
     c.length = 1000;  // the rounding of a coordinate counts as often as numbers differ from one pixel to the next
     c.fast = "resample";
@@ -184,6 +185,10 @@ std::vector<OpCase> resample_cases() {
   add("nearest", {{3, 5, 6, 3}}, boxes, {}, 4, 7, true);
   add("nearest, labels looked up", {{5, 4, 6, 1}, 0, 20, DType::i32}, boxes, {4, 1, 1}, 3, 2, true);
   add("nearest, bytes", {{3, 5, 6, 3}, 0, 255, DType::u8}, boxes, {}, 5, 11, true);
+  const std::vector<double> leaning = {0.5, 1.25, 3, 2.5, 1.5, -2, -1, 5, -3.75, -4, 6, 0.25};
+  add("leaning", {{2, 5, 6, 3}}, leaning, {}, 4, 7, false, 6);
+  add("leaning bytes looked up", {{3, 5, 6, 1}, 0, 255, DType::u8}, leaning, {2, 0}, 6, 3, false, 6);
+  add("nearest, leaning", {{2, 5, 6, 1}, 0, 20, DType::i32}, leaning, {}, 4, 8, true, 6);
   return out;
 }
 

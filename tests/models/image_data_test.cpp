@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "backends/graph/ops.h"
+#include "models/batch.h"
 #include "tests/support/golden.h"
 #include "tests/support/net.h"
 
@@ -135,6 +136,44 @@ TEST_CASE("augmented images have their channels last in the net, whatever the da
         REQUIRE(y.at(i) == pixel(n, 1 + row, 1 + x, c) / 256);
       }
     }
+}
+
+TEST_CASE("targets are mixed as their images are, labels and numbers") {
+  const auto mix = Registry<Augmentation>::get().create(yaml_of("Mixup: 0.5"));
+  StepOptions options{.dtype = DType::f64, .batch = kAtOnce};
+  options.augment = {mix.get()};
+  for (const bool labels : {true, false}) {
+    DataLayout data = layout(true);
+    data.target_is_input = false;
+    data.classes = labels ? 4 : 0;
+    data.target_dtype = labels ? DType::i32 : DType::f32;
+    data.target = {labels ? 1 : 2};
+    Graph graph;
+    const Batch batch = batch_of(graph, data, kImages, options, true);
+    graph.output("x", batch.x), graph.output("t", batch.t);
+    Variables variables;
+    const auto program = compile_for_cpu(graph, variables, {});
+    const Tensor pixels = images(true);
+    Tensor targets(data.target_dtype, Shape{kImages}.concat(data.target)), samples(DType::i32, {kAtOnce, 2});
+    for (int64_t i = 0; i < targets.elements(); ++i) targets.set(i, labels ? double(i % 4) : double(i * i));
+    for (int64_t i = 0; i < kAtOnce; ++i) samples.set(2 * i, kIndices[size_t(i)]), samples.set(2 * i + 1, 1);
+    program->bind("data", pixels.data()), program->bind("targets", targets.data());
+    program->bind("indices", kIndices.data()), program->bind("samples", samples.data());
+    program->run(0);
+    const Tensor x = program->output("x"), t = program->output("t");
+    const int64_t columns = labels ? 4 : 2;
+    REQUIRE(t.shape() == Shape{kAtOnce, columns});
+    for (int64_t i = 0; i < 2; ++i) {  // the other two are one image
+      const int64_t own = kIndices[size_t(i)], other = kIndices[size_t(1 - i)];
+      const double a = pixel(own, 0, 0, 0) / 256, b = pixel(other, 0, 0, 0) / 256;
+      const double share = (x.at(i * kHeight * kWidth * 3) - b) / (a - b);
+      CHECK((share > 0 && share < 1));
+      for (int64_t k = 0; k < columns; ++k) {
+        const auto target = [&](int64_t n) { return labels ? double(n % 4 == k) : double((2 * n + k) * (2 * n + k)); };
+        CHECK(t.at(i * columns + k) == Approx(share * target(own) + (1 - share) * target(other)).margin(1e-4));
+      }
+    }
+  }
 }
 
 TEST_CASE("an image that is its own target is compared in one order of axes") {

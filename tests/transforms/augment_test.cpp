@@ -5,103 +5,14 @@
 #include <set>
 
 #include "backends/graph/ops.h"
-#include "neon/core/random.h"
-#include "tests/support/golden.h"
-#include "transforms/augmentation.h"
+#include "tests/transforms/augmented.h"
 
 using namespace neon;
 using namespace neon_test;
 
 namespace {
 
-constexpr uint64_t kSeed = 6, kStep = 3, kEpoch = 2;
-constexpr int64_t kImages = 9, kBatch = 5;
-constexpr double kScale = 1 / 256.0, kBlack = -0.25;
-
-struct Picture {
-  int64_t height, width, channels = 3;
-  double byte(int64_t n, int64_t y, int64_t x, int64_t c) const {
-    return double((n * 53 + y * 29 + x * 11 + c * 70 + y * x) % 256);
-  }
-  // As the net sees it.
-  double at(int64_t n, int64_t y, int64_t x, int64_t c) const { return byte(n, y, x, c) * kScale + kBlack; }
-};
-
-const std::vector<int32_t> kIndices = {7, 0, 3, 3, 8};
-
-// Number `k` of sample n, as f32.
-float drawn(int64_t n, int64_t k, uint64_t epoch = kEpoch) {
-  Stream stream(kSeed, "augment/0", epoch);
-  uint32_t bits = 0;
-  for (int64_t skip = 0; skip <= 16 * n + k; ++skip) bits = stream.bits();
-  return uniform_from_bits(bits);
-}
-
-struct Augmented {
-  std::unique_ptr<Program> program;
-  Variables variables;
-  Tensor data{}, indices{}, samples{};
-  Tensor y() const { return program->output("y"); }
-  void run(uint64_t step, uint64_t epoch) {
-    for (int64_t i = 0; i < kBatch; ++i) samples.set(2 * i, kIndices[size_t(i)]), samples.set(2 * i + 1, double(epoch));
-    program->bind("samples", samples.data());
-    program->run(step);
-  }
-};
-
-std::unique_ptr<Augmented> make(const std::string& list, const Picture& picture, const Arithmetic& arithmetic,
-                                bool training, std::vector<double> means = {}, int threads = 1) {
-  auto made = std::make_unique<Augmented>();
-  Graph graph;
-  const Shape shape{kImages, picture.height, picture.width, picture.channels};
-  made->data = Tensor(DType::u8, shape);
-  for (int64_t i = 0; i < made->data.elements(); ++i) {
-    const int64_t c = i % picture.channels, x = i / picture.channels % picture.width;
-    const int64_t y = i / (picture.channels * picture.width) % picture.height;
-    made->data.set(i, picture.byte(i / (picture.channels * picture.width * picture.height), y, x, c));
-  }
-  made->indices = Tensor(DType::i32, {kBatch});
-  for (int64_t i = 0; i < kBatch; ++i) made->indices.set(i, kIndices[size_t(i)]);
-  ImageBatch batch(graph, graph.input("data", DType::u8, shape), graph.input("indices", DType::i32, {kBatch}),
-                   {kScale, kBlack}, arithmetic.dtype, training, kSeed);
-  batch.means = std::move(means);
-  const Setting settings = yaml_of(list);
-  for (const Setting& item : settings.items) Registry<Augmentation>::get().create(item)->apply(batch);
-  graph.output("y", batch.values());
-  ProgramOptions options = arithmetic.options;
-  options.threads = threads;
-  made->program = compile_for_cpu(graph, made->variables, options);
-  made->program->bind("data", made->data.data());
-  made->program->bind("indices", made->indices.data());
-  made->samples = Tensor(DType::i32, {kBatch, 2});
-  made->run(kStep, kEpoch);
-  return made;
-}
-
-// Every element of the result is what `expected(i, image, y, x, c)` says, i the place in the batch.
-template <typename F>
-void check(const std::string& list, const Picture& picture, ImageArea area, bool training, double roundings,
-           F&& expected, const std::vector<double>& means = {}) {
-  for (const Arithmetic& arithmetic : arithmetics()) {
-    INFO(list << ", " << arithmetic.name);
-    const auto made = make(list, picture, arithmetic, training, means);
-    const Tensor y = made->y();
-    REQUIRE(y.shape() == Shape{kBatch, area.height, area.width, picture.channels});
-    // What is drawn is in f32 whatever the arithmetic.
-    const double allowed = roundings * 0x1p-24;
-    for (int64_t k = 0; k < y.elements(); ++k) {
-      const int64_t c = k % picture.channels, column = k / picture.channels % area.width;
-      const int64_t row = k / (picture.channels * area.width) % area.height;
-      const int64_t i = k / (picture.channels * area.width * area.height);
-      const double wanted = expected(i, kIndices[size_t(i)], row, column, c);
-      if (!(std::abs(y.at(k) - wanted) <= allowed)) {
-        FAIL_CHECK("sample " << i << " row " << row << " column " << column << " channel " << c << " is " << y.at(k)
-                             << ", expected " << wanted);
-        return;
-      }
-    }
-  }
-}
+const auto kBatch = int64_t(kIndices.size());
 
 double grey(const Picture& p, int64_t n, int64_t y, int64_t x) {
   return 0.299 * p.at(n, y, x, 0) + 0.587 * p.at(n, y, x, 1) + 0.114 * p.at(n, y, x, 2);
@@ -346,9 +257,10 @@ TEST_CASE("augmentations that do not suit the images are refused") {
         std::string::npos);
 }
 
-TEST_CASE("every augmentation is tested here") {
+TEST_CASE("every augmentation is tested here or in mixes_test") {
   std::set<std::string> names;
   for (const auto& entry : Registry<Augmentation>::get().entries()) names.insert(entry->name);
-  CHECK(names == std::set<std::string>{"Brightness", "ColorNoise", "Contrast", "Cutout", "Flip", "RandomCrop",
-                                       "RandomScale", "Saturation"});
+  CHECK(names == std::set<std::string>{"Brightness", "ColorNoise", "Contrast", "CutMix", "Cutout", "Flip", "Mixup",
+                                       "RandAugment", "RandomCrop", "RandomErasing", "RandomScale", "Rotation",
+                                       "Saturation", "Shear"});
 }

@@ -39,6 +39,28 @@ def nearest(data, indices, box, height, width):
     return np.array(out)
 
 
+def leaning(data, indices, box, height, width, whole):
+    """Each pixel by itself, from a place in a parallelogram: the mean of four neighbours by distance, or the nearest."""
+    out = np.zeros((len(indices), height, width, data.shape[3]))
+    most = np.array(data.shape[1:3]) - 1
+    for n, (index, (top, left, h, w, down, right)) in enumerate(zip(indices, box)):
+        for i, j in np.ndindex(height, width):
+            v, u = (i + 0.5) / height, (j + 0.5) / width
+            at = np.array([top + v * h + u * down, left + u * w + v * right]) - 0.5
+            if whole:
+                assert np.abs(at - np.floor(at) - 0.5).min() > 1e-5
+                row, column = np.clip(np.floor(at + 0.5).astype(int), 0, most)
+                out[n, i, j] = data[index, row, column]
+                continue
+            at = np.clip(at, 0, most)
+            first = np.minimum(np.floor(at).astype(int), most)
+            for pixel in np.ndindex(2, 2):
+                row, column = np.minimum(first + pixel, most)
+                share = np.prod(np.where(pixel, at - first, 1 - (at - first)))
+                out[n, i, j] += share * data[index, row, column]
+    return out
+
+
 def crops():
     cases = []
     for shape, height, width, border in ((5, 6, 7, 3), 6, 7, 0), ((3, 5, 4, 1), 3, 2, 0), ((4, 4, 4, 2), 7, 9, 1), \
@@ -64,4 +86,11 @@ def crops():
         box[0] = 0.07, shape[2] - 0.01, shape[1] - 0.23, 0.04 - shape[2]  # mirrored
         cases.append(dict(op="nearest", data=data, indices=indices, place=box.astype(float), height=height, width=width,
                           border=0, y=nearest(data, indices, box.astype(float), height, width)))
+    for op, shape, height, width in (("resample", (4, 6, 7, 3), 5, 9), ("nearest", (4, 7, 5, 2), 6, 4), ("resample", (2, 1, 3, 1), 3, 2)):
+        rng = stream("leaning", op, shape, height, width)
+        data = rng.integers(0, 256, shape, dtype=np.uint8)
+        indices = rng.integers(0, shape[0], 5)
+        box = np.concatenate([rng.uniform(-2, 3, (5, 2)), rng.uniform(-6, 6, (5, 4))], axis=1).astype("f4").astype(float)
+        cases.append(dict(op=op, data=data, indices=indices, place=box, height=height, width=width, border=0,
+                          y=leaning(data, indices, box, height, width, op == "nearest")))
     return cases
