@@ -34,8 +34,8 @@ TOP = [
     (COST, "loss: MeanSquared\n", "unknown key 'loss'; write cost (known: "),
     (COST, COST + "lr: 0.1\n", "unknown key 'lr'; the optimizer has it: optimizer: {Adam: {learning_rate: 0.001}}"),
     (OPTIMIZER, "optimizer: {Adam: {lr: 0.1}}\n", "unknown key 'lr'; write learning_rate (known: "),
-    (OPTIMIZER, "optimizer: {Adam: {wdecay: 0.1}}\n", "unknown key 'wdecay'; AdamW and GradientDescentMomentum have wdecay"),
-    (OPTIMIZER, "optimizer: {Adam: {weight_decay: 0.1}}\n", "AdamW and GradientDescentMomentum have wdecay"),
+    (OPTIMIZER, "optimizer: {Adam: {wdecay: 0.1}}\n", "unknown key 'wdecay'; AdamW, GradientDescentMomentum, LAMB, LARS and 1 more have wdecay"),
+    (OPTIMIZER, "optimizer: {Adam: {weight_decay: 0.1}}\n", "AdamW, GradientDescentMomentum, LAMB, LARS and 1 more have wdecay"),
 ]
 
 
