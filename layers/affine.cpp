@@ -1,5 +1,6 @@
 // Affine: Linear, then BatchNorm or Bias, then an activation. neon 1.0 took both bias and batch_norm; later versions
 // refused that, as here: batch norm's shift is a bias.
+#include "layers/default_init.h"
 #include "layers/linear.h"
 
 namespace neon {
@@ -17,8 +18,7 @@ struct AffineParams : PartNames {
   static void describe(auto&& p) {
     p("nout", &AffineParams::nout, "Number of outputs of a sample; classes: as many as the data set has classes.",
       at_least(1), Required{});
-    p("init", &AffineParams::init, "Initializer of the weights, as in init: Kaiming.", Alias{"weight_init"},
-      Required{});
+    p("init", &AffineParams::init, kInitSentence, Alias{"weight_init"});
     p("bias", &AffineParams::bias,
       "Initializer of the biases, as in bias: {Constant: 0}. Without it the layer has no bias.");
     p("batch_norm", &AffineParams::batch_norm,
@@ -35,6 +35,7 @@ struct Affine : Parametrized<Layer, AffineParams> {
   explicit Affine(AffineParams given) : Parametrized(std::move(given)) {
     if (params.bias && params.batch_norm)
       fail(ErrorKind::config, "bias and batch_norm are both given; batch norm has a shift of its own, leave bias out");
+    params.init = init_before(params.activation, params.init);
   }
   Expr forward(LayerContext& context, Expr x) const override {
     context.name_part(context.layer, params.linear_name);

@@ -27,12 +27,14 @@ struct WithActivation : Filters, PartNames {
     p("conv_name", &WithActivation::conv_name, "Name of the filters for MultiOptimizer. Default: the layer's name.");
     PartNames::describe(p);
   }
-  void check() const {
+  // Throws a config error for what does not go together, and gives `init` its default.
+  void complete() {
     if (bias && batch_norm)
       fail(ErrorKind::config, "bias and batch_norm are both given; batch norm has a shift of its own, leave bias out");
     if (!shared_bias && !bias)
       fail(ErrorKind::config, "shared_bias: false is about biases, and there is no bias; give bias: {Constant: 0}, or ",
            "leave shared_bias out");
+    this->init = init_before(activation, this->init);
   }
   void name_parts(LayerContext& context) const {
     context.name_part(context.layer, conv_name);
@@ -50,7 +52,7 @@ struct WithActivation : Filters, PartNames {
 
 using ConvParams = WithActivation<ConvolutionParams>;
 struct Conv : Parametrized<Layer, ConvParams> {
-  explicit Conv(ConvParams given) : Parametrized(std::move(given)) { params.check(); }
+  explicit Conv(ConvParams given) : Parametrized(std::move(given)) { params.complete(); }
   Expr forward(LayerContext& context, Expr x) const override {
     params.name_parts(context);
     return params.finish(context, convolution(context, x, params, context.layer));
@@ -74,7 +76,7 @@ struct BinaryConvParams : ConvParams {
 };
 struct BinaryConv : Parametrized<Layer, BinaryConvParams> {
   explicit BinaryConv(BinaryConvParams given) : Parametrized(std::move(given)) {
-    params.check();
+    params.complete();
     params.binary = true;
   }
   Expr forward(LayerContext& context, Expr x) const override {
@@ -93,7 +95,7 @@ NEON_REGISTER(
 
 using DeconvParams = WithActivation<GroupedFilterParams>;
 struct Deconv : Parametrized<Layer, DeconvParams> {
-  explicit Deconv(DeconvParams given) : Parametrized(std::move(given)) { params.check(); }
+  explicit Deconv(DeconvParams given) : Parametrized(std::move(given)) { params.complete(); }
   Expr forward(LayerContext& context, Expr x) const override {
     params.name_parts(context);
     return params.finish(context, deconvolution(context, x, params, context.layer));

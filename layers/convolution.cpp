@@ -130,7 +130,9 @@ Expr deconvolution(LayerContext& context, Expr x, const GroupedFilterParams& par
 namespace {
 
 struct Convolution : Parametrized<Layer, ConvolutionParams> {
-  using Parametrized::Parametrized;
+  explicit Convolution(ConvolutionParams given) : Parametrized(std::move(given)) {
+    params.init = init_before({}, params.init);
+  }
   Expr forward(LayerContext& context, Expr x) const override { return convolution(context, x, params, context.layer); }
   bool convolves() const override { return true; }
   Sight sight() const override { return params.causal ? Sight::before : Sight::any; }
@@ -141,7 +143,9 @@ NEON_REGISTER(
     "channels of a group; of sequences W (K,R,C).");
 
 struct Deconvolution : Parametrized<Layer, GroupedFilterParams> {
-  using Parametrized::Parametrized;
+  explicit Deconvolution(GroupedFilterParams given) : Parametrized(std::move(given)) {
+    params.init = init_before({}, params.init);
+  }
   Expr forward(LayerContext& context, Expr x) const override {
     return deconvolution(context, x, params, context.layer);
   }

@@ -1,5 +1,6 @@
 // The convolution that Convolution and Conv are made of.
 #pragma once
+#include "layers/default_init.h"
 #include "layers/images.h"
 
 namespace neon {
@@ -25,8 +26,7 @@ struct FilterParams {
       closed(0, kMostOfWindows), Alias{"pad"});
     p("dilation", &FilterParams::dilation,
       "Step from one element of the filter to the next, in pixels; 1 leaves no gaps.", at_least(1));
-    p("init", &FilterParams::init, "Initializer of the weights, as in init: Kaiming.", Alias{"weight_init"},
-      Required{});
+    p("init", &FilterParams::init, kInitSentence, Alias{"weight_init"});
   }
 };
 

@@ -2,6 +2,8 @@
 // lie: (H,W,C), in data sets of images, too. Each step of a sequence is multiplied by itself.
 #include "layers/linear.h"
 
+#include "layers/default_init.h"
+
 namespace neon {
 
 int64_t OutputCount::of(const LayerContext& context) const {
@@ -44,14 +46,14 @@ struct LinearParams {
   static void describe(auto&& p) {
     p("nout", &LinearParams::nout, "Number of outputs of a sample; classes: as many as the data set has classes.",
       at_least(1), Required{});
-    p("init", &LinearParams::init, "Initializer of the weights, as in init: Kaiming.", Alias{"weight_init"},
-      Required{});
+    p("init", &LinearParams::init, "Initializer of the weights, as in init: Kaiming. Default: GlorotUniform.",
+      Alias{"weight_init"});
     p("transpose", &LinearParams::transpose, kTransposeSentence);
   }
 };
 
 struct Linear : Parametrized<Layer, LinearParams> {
-  using Parametrized::Parametrized;
+  explicit Linear(LinearParams given) : Parametrized(std::move(given)) { params.init = init_before({}, params.init); }
   Expr forward(LayerContext& context, Expr x) const override {
     return linear(context, x, params.nout.of(context), *params.init, context.layer, params.transpose);
   }

@@ -87,7 +87,9 @@ struct LocalParams : FilterParams {
 };
 
 struct Local : Parametrized<Layer, LocalParams> {
-  using Parametrized::Parametrized;
+  explicit Local(LocalParams given) : Parametrized(std::move(given)) {
+    params.init = init_before(params.activation, params.init);
+  }
 
   Expr forward(LayerContext& context, Expr x) const override {
     const Filter filter = filter_of(params, axes_of_space(x, "a local layer"));

@@ -62,14 +62,15 @@ struct CrossMapPoolingParams {
   Made<Activation> activation;
   static void describe(auto&& p) {
     p("nofm", &CrossMapPoolingParams::nofm, "Number of feature maps of the output.", at_least(1), Required{});
-    p("init", &CrossMapPoolingParams::init, "Initializer of the weights, as in init: Kaiming.", Alias{"weight_init"},
-      Required{});
+    p("init", &CrossMapPoolingParams::init, kInitSentence, Alias{"weight_init"});
     p("activation", &CrossMapPoolingParams::activation,
       "Activation of the sums, as in activation: Rectlin. Without it they stay linear.");
   }
 };
 struct CrossMapPooling : Parametrized<Layer, CrossMapPoolingParams> {
-  using Parametrized::Parametrized;
+  explicit CrossMapPooling(CrossMapPoolingParams given) : Parametrized(std::move(given)) {
+    params.init = init_before(params.activation, params.init);
+  }
   Expr forward(LayerContext& context, Expr x) const override {
     return activate(context, convolution(context, x, filters(), context.layer), params.activation);
   }

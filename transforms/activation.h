@@ -33,6 +33,8 @@ class Activation {
   // x (N, ...) -> y of the same shape; images and volumes have their channels last, and each step of a sequence is a
   // sample
   virtual Expr apply(ActivationContext& context, Expr x) const = 0;
+  // Whether it keeps about the positive half of its inputs, for which weights begin larger (He et al. 2015).
+  virtual bool rectifies() const { return false; }
 };
 
 }  // namespace neon

@@ -20,6 +20,7 @@ struct Rectlin : Parametrized<Activation, RectlinParams> {
   Expr apply(ActivationContext&, Expr x) const override {
     return params.slope == 0 ? neon::apply("relu", x) : neon::apply("leaky_relu", x, x.constant(params.slope));
   }
+  bool rectifies() const override { return true; }
 };
 NEON_REGISTER(Activation, Rectlin, "max(x, 0) + slope min(x, 0).", {"RectLin", "ReLU", "Relu"});
 
@@ -32,6 +33,7 @@ struct RectLeaky : Parametrized<Activation, RectLeakyParams> {
   Expr apply(ActivationContext&, Expr x) const override {
     return neon::apply("leaky_relu", x, x.constant(params.slope));
   }
+  bool rectifies() const override { return true; }
 };
 NEON_REGISTER(Activation, RectLeaky, "Rectlin with a slope of 0.01 by default, as neon 0.9 had it.", {"LeakyReLU"});
 
@@ -52,6 +54,7 @@ struct PReLU : Parametrized<Activation, PReLUParams> {
     const int64_t slopes = params.shared || x.shape().rank() < 2 ? 1 : x.shape().back();
     return neon::apply("leaky_relu", x, context.learned({"slope", "PReLU", {slopes}, params.slope}));
   }
+  bool rectifies() const override { return true; }
 };
 NEON_REGISTER(Activation, PReLU, "max(x, 0) + slope min(x, 0) with learned slopes (He et al. 2015).");
 
@@ -72,6 +75,7 @@ struct RReLU : Parametrized<Activation, RReLUParams> {
     const Expr slope = context.draw("slope", x.shape()) * (params.upper - params.lower) + params.lower;
     return neon::apply("leaky_relu", x, cast(slope, x.dtype()));
   }
+  bool rectifies() const override { return true; }
 };
 NEON_REGISTER(Activation, RReLU,
               "max(x, 0) + slope min(x, 0) (Xu et al. 2015). In training, each number has a slope drawn uniformly from "
@@ -90,6 +94,7 @@ struct Rectlinclip : Parametrized<Activation, RectlinclipParams> {
   Expr apply(ActivationContext&, Expr x) const override {
     return neon::apply("relu_clip", x, x.constant(params.slope), x.constant(params.xcut));
   }
+  bool rectifies() const override { return true; }
 };
 NEON_REGISTER(Activation, Rectlinclip, "min(max(x, 0) + slope min(x, 0), xcut).");
 
@@ -100,6 +105,7 @@ struct ExplinParams {
 struct Explin : Parametrized<Activation, ExplinParams> {
   using Parametrized::Parametrized;
   Expr apply(ActivationContext&, Expr x) const override { return neon::apply("elu", x, x.constant(params.alpha)); }
+  bool rectifies() const override { return true; }
 };
 NEON_REGISTER(Activation, Explin, "x where positive, alpha (e^x - 1) elsewhere (Clevert et al. 2016).", {"ELU"});
 
@@ -193,6 +199,7 @@ NEON_REGISTER(Activation, PixelwiseSoftmax,
 struct SoftPlus : Parametrized<Activation, NoParams> {
   using Parametrized::Parametrized;
   Expr apply(ActivationContext&, Expr x) const override { return neon::apply("softplus", x); }
+  bool rectifies() const override { return true; }
 };
 NEON_REGISTER(Activation, SoftPlus, "log(1 + e^x).");
 
@@ -206,6 +213,7 @@ struct GeluParams {
 struct Gelu : Parametrized<Activation, GeluParams> {
   using Parametrized::Parametrized;
   Expr apply(ActivationContext&, Expr x) const override { return neon::apply(params.tanh ? "gelu_tanh" : "gelu", x); }
+  bool rectifies() const override { return true; }
 };
 NEON_REGISTER(Activation, Gelu, "x times the normal distribution's share below x (Hendrycks and Gimpel 2016).",
               {"GELU"});
@@ -213,6 +221,7 @@ NEON_REGISTER(Activation, Gelu, "x times the normal distribution's share below x
 struct Mish : Parametrized<Activation, NoParams> {
   using Parametrized::Parametrized;
   Expr apply(ActivationContext&, Expr x) const override { return x * neon::apply("tanh", neon::apply("softplus", x)); }
+  bool rectifies() const override { return true; }
 };
 NEON_REGISTER(Activation, Mish, "x tanh(log(1 + e^x)) (Misra 2019).");
 
@@ -240,12 +249,14 @@ NEON_REGISTER(Activation, HardLogistic, "x / 6 + 1/2, cut at 0 and 1: Logistic i
 struct HardSwish : Parametrized<Activation, NoParams> {
   using Parametrized::Parametrized;
   Expr apply(ActivationContext&, Expr x) const override { return x * piecewise_logistic(x); }
+  bool rectifies() const override { return true; }
 };
 NEON_REGISTER(Activation, HardSwish, "x times HardLogistic of x (Howard et al. 2019).");
 
 struct Swish : Parametrized<Activation, NoParams> {
   using Parametrized::Parametrized;
   Expr apply(ActivationContext&, Expr x) const override { return neon::apply("swish", x); }
+  bool rectifies() const override { return true; }
 };
 NEON_REGISTER(Activation, Swish, "x / (1 + e^-x) (Ramachandran et al. 2017).", {"SiLU"});
 

@@ -1,6 +1,8 @@
 // neon check, summary, program: what a spec means, without training.
 #include <algorithm>
+#include <map>
 
+#include "layers/default_init.h"
 #include "neon/cli/run_files.h"
 #include "neon/cli/session.h"
 #include "neon/cli/verb.h"
@@ -180,6 +182,15 @@ std::string trains_by(const Experiment& experiment, size_t number) {
   return name(params.rule ? params.rule.resolved() : params.cost.resolved());
 }
 
+// Initializers that no spec gave.
+void print_default_inits(const std::vector<Parameter>& parameters) {
+  std::map<std::string, std::vector<std::string>> layers;  // by initializer
+  for (const Parameter& p : parameters)
+    if (const std::string name = name_of_default(p.initializer); !name.empty()) layers[name].push_back(p.owner);
+  for (const auto& [name, owners] : layers)
+    print_result(text("note    the spec gives no init to ", list_text(owners), ": ", name));
+}
+
 void print_phases(const Inspected& in) {
   const Experiment& experiment = *in.spec.experiment;
   for (size_t k = 0; k < experiment.params.phases.size(); ++k) {
@@ -218,6 +229,7 @@ int run_check(const CommandLine& line) {
                     name_of(in.step.dtype), ", batch ", in.step.batch, ", ",
                     in.options.epochs.value_or(in.spec.experiment->params.epochs), " epochs"));
   print_phases(in);
+  print_default_inits(in.graph().parameters);
   if (!biases) print_result("note    no layer has a bias; add `bias: {Constant: 0}` to the layers that need one");
   print_result(text("memory  about ", bytes_text(needed), ": weights and optimizer ", bytes_text(variables), ", step ",
                     bytes_text(arena), ", data ",

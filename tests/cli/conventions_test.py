@@ -37,6 +37,21 @@ class Conventions(support.Case):
     def close(self, got, expected, most=1e-6):
         np.testing.assert_allclose(got, expected, rtol=most, atol=most)
 
+    def test_weights_without_init(self):
+        for layer in "Affine", "Conv":
+            self.says(layer, "Default: Kaiming before a rectifier")
+        x, layer = np.ones((4, 3), np.float32), {"name": "a", "nout": 5, "activation": "Rectlin"}
+        found = [self.train([{"Affine": layer | init}, {"Affine": {"nout": 1, "init": {"Constant": 1}}}], x, x[:, :1])["a/W"]
+                 for init in ({}, {"init": "Kaiming"}, {"init": "GlorotUniform"})]
+        np.testing.assert_array_equal(found[0], found[1])
+        self.assertFalse(np.array_equal(found[0], found[2]))
+        self.write("s.yaml", json.dumps({"dataset": {"NPZ": {"path": "d.npz"}}, "layers": [{"Affine": layer}, {"Affine": 1}],
+                                         "cost": "SumSquared", "optimizer": "Adam", "batch_size": 4}))
+        out = self.neon("check", "s.yaml").out
+        self.assertIn("note    the spec gives no init to a: Kaiming\n", out)
+        self.assertIn("note    the spec gives no init to Affine_1: GlorotUniform\n", out)
+        self.assertIn("Kaiming", self.neon("check", "--resolved", "s.yaml").out)
+
     def test_dropout_scales_in_the_evaluation(self):
         self.says("Dropout", "in training the others are set to 0, in the evaluation all are multiplied by this")
         self.says("Dropout", "With --caffe, training divides the inputs that stay by it, and the evaluation changes nothing")

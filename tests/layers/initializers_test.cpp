@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "layers/initializer.h"
+#include "layers/layer.h"
 #include "tests/support/golden.h"
 
 using namespace neon;
@@ -171,4 +171,29 @@ TEST_CASE("initialisers read back as written") {
     const auto [first, second] = round_trip<Initializer>(yaml_of(yaml));
     CHECK(first == second);
   }
+}
+
+TEST_CASE("weights without an initializer begin as the activation behind them wants it") {
+  const auto init_of = [](const std::string& yaml) {
+    Problems problems;
+    Setting resolved;
+    const auto layer = Registry<Layer>::get().create(yaml_of(yaml), problems, &resolved);
+    problems.throw_if_any();
+    return resolved.entries.front().value.find("init")->entries.front().key;
+  };
+  for (const char* rectifier : {"Rectlin", "Rectlin: {slope: 0.1}", "RectLeaky", "PReLU", "RReLU", "Rectlinclip",
+                                "Explin", "SoftPlus", "Gelu", "Mish", "Swish", "HardSwish"})
+    for (const char* layer : {"Affine: {nout: 3", "Conv: {fshape: [3, 3, 8]", "Deconv: {fshape: [3, 3, 8]",
+                              "Local: {fshape: [3, 3, 8]", "CrossMapPooling: {nofm: 3"}) {
+      INFO(layer << " " << rectifier);
+      const std::string activation =
+          std::string(rectifier).find(':') == std::string::npos ? rectifier : text("{", rectifier, "}");
+      CHECK(init_of(text(layer, ", activation: ", activation, "}")) == "Kaiming");
+    }
+  for (const char* other : {"Identity", "Tanh", "Logistic", "Softmax", "Sign", "Selu", "HardLogistic"})
+    CHECK(init_of(text("Affine: {nout: 3, activation: ", other, "}")) == "GlorotUniform");
+  for (const char* alone : {"Affine: 3", "Linear: 3", "Conv: {fshape: [3, 3, 8]}", "Convolution: {fshape: [3, 3, 8]}",
+                            "Deconvolution: {fshape: [3, 3, 8]}"})
+    CHECK(init_of(alone) == "GlorotUniform");
+  CHECK(init_of("Affine: {nout: 3, init: Gaussian, activation: Rectlin}") == "Gaussian");
 }
