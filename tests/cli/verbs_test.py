@@ -17,7 +17,9 @@ SHELLS = "bash", "zsh", "fish"
 class Verbs(Case):
     def options(self):
         """Long names of all options, from --help."""
-        out = sorted(set(re.findall(r"(?m)^  (?:-\w, )?--(\w+)", self.neon("--help").out)))
+        all_names = re.findall(r"(?m)^  (?:-\w, )?--(\w+)", self.neon("--help").out)
+        out = sorted(set(all_names))
+        self.assertEqual(len(out), len(all_names), "an option is listed twice")
         self.assertGreater(len(out), 30)
         return out
 
