@@ -18,7 +18,7 @@ struct VerbOptions {
   std::string method = "random", folder, metric, fixed = "16.12";
   bool prune = false, objective = false, curve = false;
   bool resolved = false, passes = false, pixels = false, skip_bad = false, overwrite = false, report = false,
-       text = false, csv = false, no_run_folder = false;
+       text = false, csv = false, npz = false, no_run_folder = false;
   std::optional<int64_t> size, count;
   static void describe(auto&& p) {
     p("top_k", &VerbOptions::top_k, "Classes to print for each sample; of a text, the most likely tokens to draw from.",
@@ -30,7 +30,7 @@ struct VerbOptions {
     p("top_p", &VerbOptions::top_p, "Draws from the likeliest tokens that together have this probability.",
       open_closed(0, 1));
     p("beam", &VerbOptions::beam, "Texts to go on with at once, to find the likeliest.", closed(1, 1024));
-    p("iterations", &VerbOptions::iterations, "Steps to time.", closed(1, 1e9));
+    p("iterations", &VerbOptions::iterations, "Steps to time or to train.", closed(1, 1e9));
     p("format", &VerbOptions::format,
       "Form of the results. Default: csv for predictions, a line to read for an evaluation.", one_of({"csv", "json"}));
     p("size", &VerbOptions::size, "Side in pixels to bring images to. Default: the spec's; 0 keeps each size.",
@@ -50,11 +50,12 @@ struct VerbOptions {
     p("pixels", &VerbOptions::pixels, "Stores pixels instead of the files.");
     p("skip_bad", &VerbOptions::skip_bad, "Leaves damaged images out.");
     p("overwrite", &VerbOptions::overwrite, "Replaces files that neon did not write.");
+    p("npz", &VerbOptions::npz, "Writes arrays as NumPy's .npz.");
     p("no_run_folder", &VerbOptions::no_run_folder, "Makes no folder for the run.");
     p("passes", &VerbOptions::passes, "Lists the passes, and what each changed.");
     p("report", &VerbOptions::report, "Prints precision, recall and calibration, or residuals, in CSV and JSON, too.");
     p("text", &VerbOptions::text, "Draws curves in the terminal.");
-    p("csv", &VerbOptions::csv, "Prints every point as CSV.");
+    p("csv", &VerbOptions::csv, "Writes CSV.");
     p("resolved", &VerbOptions::resolved, "Prints the spec with every default.");
   }
 };

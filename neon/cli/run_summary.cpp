@@ -69,7 +69,11 @@ std::vector<std::string> outcome(const RunResult& result, const Experiment& expe
   const bool fixed_seed = line.verb == "train" && options.deterministic && !options.rng_seed;
   out.push_back(text("trained ", at.epoch, " epochs in ", duration_text(at.seconds), ", seed ", at.seed,
                      fixed_seed ? " (from --deterministic; -r N sets another)" : ""));
-  if (result.waiting) out.push_back(text("waited for data: ", std::lround(100 * *result.waiting), " % of the time"));
+  if (result.waiting) {
+    constexpr double kMuch = 0.1;
+    out.push_back(text("waited for data: ", std::lround(100 * *result.waiting), " % of the time",
+                       *result.waiting > kMuch ? "; more threads, or neon data pack, may shorten that" : ""));
+  }
   return out;
 }
 

@@ -7,6 +7,7 @@
 
 #include "datasets/streaming.h"
 #include "neon/cli/arguments.h"
+#include "neon/cli/slow_note.h"
 #include "neon/cli/verb.h"
 #include "neon/core/free_memory.h"
 #include "neon/core/key_error.h"
@@ -210,7 +211,10 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
   if (former) context.tokens = former->run.meaning.tokens;
   if (former) context.some_classes = former->other_samples;
   if (former && former->goes_on) context.streams = was_streamed(former->run.position.data);
-  Data data = of_dataset(experiment, [&] { return experiment.params.dataset->load(context); });
+  Data data = of_dataset(experiment, [&] {
+    const SlowNote note("reading the data set ...");
+    return experiment.params.dataset->load(context);
+  });
   print_warnings(warnings);
   check_blanks(experiment, data);
   if (former && data.vocabulary != former->run.meaning.vocabulary)

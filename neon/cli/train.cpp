@@ -10,6 +10,7 @@
 #include "neon/cli/run_place.h"
 #include "neon/cli/run_summary.h"
 #include "neon/cli/session.h"
+#include "neon/cli/slow_note.h"
 #include "neon/cli/stored_places.h"
 #include "neon/cli/verb.h"
 #include "neon/core/paths.h"
@@ -156,6 +157,7 @@ int run_train(const CommandLine& line) {
   ClearedOutputs cleared;
   if (leads()) cleared = clear_outputs(line, options);
   const auto trainer = spec.experiment->placing([&] {
+    const SlowNote note("making the programs of a step ...");
     return on_device_or_cpu(options, asked, [&] {
       return std::make_unique<Trainer>(*spec.experiment, data, options, nullptr, seed_of_fault(), own_ranks());
     });
@@ -203,6 +205,7 @@ int run_resume(const CommandLine& line) {
   ClearedOutputs cleared;
   if (leads()) cleared = clear_outputs(line, options);
   const auto trainer = opened.experiment->placing([&] {
+    const SlowNote note("making the programs of a step ...");
     return on_device_or_cpu(options, asked, [&] {
       return std::make_unique<Trainer>(*opened.experiment, data, options, &opened.run, std::nullopt, own_ranks());
     });

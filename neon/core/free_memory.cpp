@@ -33,6 +33,8 @@ double known_number(double value) { return value < kUnknown ? value : 0; }
 
 }  // namespace
 
+double resident_memory() { return 1024 * known_number(number_in("/proc/self/status", "VmRSS:")); }
+
 double free_memory(bool with_swap) {
   const double swap = with_swap ? known_number(number_in("/proc/meminfo", "SwapFree:")) : 0;
   const double free = 1024 * (number_in("/proc/meminfo", "MemAvailable:") + swap);

@@ -7,4 +7,7 @@ namespace neon {
 // (memory_left_in_cgroups()). Data that are not always needed may also go to the swap.
 double free_memory(bool with_swap = false);
 
+// Bytes of memory that this process has now; 0 where the kernel does not say.
+double resident_memory();
+
 }  // namespace neon

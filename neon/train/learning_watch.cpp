@@ -13,6 +13,9 @@ namespace {
 constexpr double kGrowthBeyondSense = 1e6;
 constexpr double kHardlyBetter = 0.99;  // of a constant answer's cost
 constexpr int64_t kFewestSteps = 10;    // a run of fewer is a trial
+// Overfitting: so many evaluations after the best one, the cost is higher by this share.
+constexpr int64_t kEvaluationsAbove = 3;
+constexpr double kRisen = 0.05;
 
 }  // namespace
 
@@ -42,6 +45,21 @@ std::string LearningWatch::end_epoch(int64_t epoch, double mean_cost) {
   const std::string out = warning(epoch, mean_cost);
   sum_ = 0, count_ = 0;
   return out;
+}
+
+std::string LearningWatch::evaluated(int64_t epoch, double cost, double train_cost, const std::string& set) {
+  if (noted_ || !std::isfinite(cost)) return "";
+  if (!least_ || cost < *least_) {
+    least_ = cost, train_then_ = train_cost, least_epoch_ = epoch, since_ = 0;
+    return "";
+  }
+  ++since_;
+  if (since_ < kEvaluationsAbove || cost - *least_ < kRisen * std::fabs(*least_) || train_cost >= train_then_)
+    return "";
+  noted_ = true;
+  return text("note: overfitting since epoch ", least_epoch_ + 1, ": the ", set, " cost rises, from ",
+              cost_text(*least_), " to ", cost_text(cost), ", while the training cost falls. More data, augment, ",
+              "Dropout or wdecay may help; EarlyStop ends such a run");
 }
 
 std::string LearningWatch::warning(int64_t epoch, double mean_cost) {

@@ -15,6 +15,9 @@ class LearningWatch {
   void step(double cost, int64_t step, int64_t steps);
   // After the last step of an epoch: what the cost grew to, if that is beyond any sense; otherwise "".
   std::string divergence();
+  // After an evaluation of so many epochs with its cost, and the training cost of its epoch. Returns once a note that
+  // the one has risen for some evaluations while the other fell; otherwise "".
+  std::string evaluated(int64_t epoch, double cost, double train_cost, const std::string& set);
   // Ends an epoch. Returns once a warning that the cost is no better than a constant answer's; otherwise "".
   std::string end_epoch(int64_t epoch, double mean_cost);
 
@@ -28,6 +31,11 @@ class LearningWatch {
   double sum_ = 0;                                           // over the second half of the epoch
   int64_t count_ = 0, steps_ = 0;                            // steps_: all that were seen
   bool warned_ = false;
+  // The evaluation with the least cost so far, its epoch and training cost, and how many followed.
+  std::optional<double> least_;
+  double train_then_ = 0;
+  int64_t least_epoch_ = 0, since_ = 0;
+  bool noted_ = false;  // overfitting
 };
 
 }  // namespace neon

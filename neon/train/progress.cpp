@@ -45,19 +45,23 @@ ProgressLine::ProgressLine(bool enabled, const std::string& log_file)
 
 void ProgressLine::clear() { status_.clear(); }
 
+bool ProgressLine::due() const {
+  const auto interval =
+      status_.terminal() ? std::chrono::duration_cast<std::chrono::milliseconds>(kTerminalInterval) : kLogInterval;
+  return enabled_ && std::chrono::steady_clock::now() - last_ >= interval;
+}
+
 void ProgressLine::step(const ProgressState& s) {
-  if (!enabled_) return;
-  const auto now = std::chrono::steady_clock::now();
-  if (now - last_ <
-      (status_.terminal() ? std::chrono::duration_cast<std::chrono::milliseconds>(kTerminalInterval) : kLogInterval))
-    return;
-  last_ = now;
+  if (!due()) return;
+  last_ = std::chrono::steady_clock::now();
   std::string line = phase_words(s.phase);
   line += formatted("epoch %d/%d  step %d/%d  cost %s  %s samples/s  %s left", int(s.epoch), int(s.epochs), int(s.step),
                     int(s.steps), cost_text(s.cost).c_str(), count_text(s.samples_per_second).c_str(),
                     duration_text(s.seconds_left).c_str());
   line += data_text(s.waiting);
   if (s.skipped) line += formatted("  skipped %d", int(s.skipped));
+  if (!s.best.empty()) line += "  " + s.best;
+  if (s.memory > 0) line += "  " + bytes_text(s.memory);
   if (status_.terminal()) status_.show(line);
   else print_message(line);
 }

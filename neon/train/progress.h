@@ -20,6 +20,8 @@ struct ProgressState {
   double seconds_left = 0;
   double waiting = 0;   // share of time spent waiting for data
   int64_t skipped = 0;  // steps skipped for overflow
+  std::string best;     // "best Top1Misclass 2.13 %"; "": none yet
+  double memory = 0;    // bytes that the run takes, of a GPU where it is on one
 };
 
 class ProgressLine : public Listener {
@@ -28,6 +30,8 @@ class ProgressLine : public Listener {
   ProgressLine(bool enabled, const std::string& log_file);
   // At most ten times a second on a terminal.
   void step(const ProgressState& state);
+  // Whether step() would show something now.
+  bool due() const;
   // The line that stays: of an epoch, with what the evaluation found.
   void epoch(const ProgressState& state, const std::string& results);
   // Takes away the line that renews itself, before others write.

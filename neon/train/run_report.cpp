@@ -2,13 +2,26 @@
 
 #include <algorithm>
 
+#include "neon/core/free_memory.h"
 #include "neon/core/paths.h"
 #include "neon/core/version.h"
 #include "neon/train/batch_feed.h"
+#include "neon/train/best_result.h"
 #include "neon/train/clock.h"
+#include "neon/train/evaluator.h"
 #include "neon/train/run_folder.h"
 
 namespace neon {
+
+namespace {
+
+// Bytes of this process, or of the GPU that it computes on.
+double memory_taken(const RunSetup& setup) {
+  std::string why_not;
+  return setup.gpu ? double(gpu_module(why_not)->peak_bytes(int(setup.options.device_id))) : resident_memory();
+}
+
+}  // namespace
 
 RunReport::RunReport(const RunSetup& setup)
     : setup_(setup), line_(setup.options.progress_bar, setup.options.log_file) {}
@@ -78,7 +91,11 @@ ProgressState RunReport::state_of(const Position& position, double cost) const {
 
 void RunReport::progress(const Position& position, double waited) {
   clock_.read(waited);
+  if (!line_.due()) return;
   ProgressState state = state_of(position, recent_cost_.value_or(0));
+  if (position.best)
+    state.best = text("best ", best_text(position, setup_.experiment, set_during_training(setup_.data).name));
+  state.memory = memory_taken(setup_);
   state.epoch = position.epoch + 1;
   state.phase = setup_.phase_after(position.epoch).phase->name;
   state.step = position.step_in_epoch;

@@ -101,6 +101,11 @@ bool Trainer::end_epoch() {
   if (!end.message.empty()) report_.message(end.message);
   if (const std::string warning = observer_.learning().end_epoch(at.epoch, mean_cost); !warning.empty())
     report_.message(warning);
+  if (evaluations_->are_of(at) && phase_->last && setup_.experiment.params.cost)
+    if (const std::string note = observer_.learning().evaluated(at.epoch, evaluations_->results().at("cost"), mean_cost,
+                                                                evaluations_->set_name());
+        !note.empty())
+      report_.message(note);
   report_.left_out();
   return true;
 }

@@ -9,8 +9,9 @@ import unittest
 import support
 from support import Case
 
-VERBS = ["train", "resume", "check", "convert", "search", "formats", "summary", "program", "bench", "eval", "plot", "predict", "data list", "data fetch", "data check",
-         "data stats", "data pack", "data preview", "doctor", "help", "new photos", "new table", "new text", "schedule"]
+VERBS = ["train", "resume", "check", "compare", "convert", "search", "formats", "summary", "program", "bench", "eval", "plot", "predict", "data list", "data fetch", "data check",
+         "data stats", "data pack", "data preview", "doctor", "export", "grad-check", "help", "lr-find", "new photos", "new table",
+         "new text", "overfit", "schedule"]
 SHELLS = "bash", "zsh", "fish"
 
 
@@ -93,7 +94,7 @@ class Verbs(Case):
         for name in names:
             self.assertIn("\\-\\-" + name, page)
         for verb in VERBS:
-            self.assertIn(f".B neon {verb}" if verb != "train" else ".B neon [OPTIONS] SPEC", page)
+            self.assertIn(".B neon " + verb.replace("-", "\\-") if verb != "train" else ".B neon [OPTIONS] SPEC", page)
         if shutil.which("groff"):
             done = subprocess.run(["groff", "-man", "-ww", "-z"], input=page, capture_output=True, text=True, check=True)
             self.assertEqual(done.stderr, "")

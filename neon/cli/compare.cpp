@@ -1,0 +1,183 @@
+// neon compare RUN RUN...: best values, times, and what differs in spec, options, environment and data.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "neon/cli/session.h"
+#include "neon/cli/verb.h"
+#include "neon/core/paths.h"
+#include "neon/train/atomic_file.h"
+#include "neon/train/best_result.h"
+#include "neon/train/checkpoint.h"
+#include "neon/train/progress.h"
+#include "neon/train/run_folder.h"
+#include "neon/train/terminal.h"
+
+namespace neon {
+
+namespace {
+
+using Texts = std::vector<std::pair<std::string, std::string>>;  // names and values, in order
+
+// All values of a tree by their paths.
+void flatten(const Setting& setting, const std::string& path, Texts& out) {
+  if (setting.is_map() && !setting.entries.empty()) {
+    for (const auto& [key, value, where] : setting.entries) flatten(value, path.empty() ? key : path + "." + key, out);
+  } else if (setting.is_list() && !setting.items.empty()) {
+    for (size_t i = 0; i < setting.items.size(); ++i) flatten(setting.items[i], text(path, "[", i, "]"), out);
+  } else {
+    out.emplace_back(path, setting.is_scalar() ? setting.value : "");
+  }
+}
+
+struct ComparedRun {
+  std::string name;
+  StoredRun run;
+  Texts results;  // best values by column of results.csv
+};
+
+// "2.93e-02 (8)": the best value of each result with its epoch; of metrics that count better upwards the largest.
+Texts best_results(const std::string& table, const Experiment& experiment) {
+  std::set<std::string> rising;
+  for (const Metric::Result& result : experiment.results())
+    if (result.better == Metric::Better::higher) rising.insert(result.name);
+  std::ifstream file(table);
+  std::string line;
+  if (!std::getline(file, line)) return {};
+  const auto cells = [](const std::string& row) {
+    std::vector<std::string> out(1);
+    for (const char c : row)
+      if (c == ',') out.emplace_back();
+      else out.back() += c;
+    return out;
+  };
+  const std::vector<std::string> names = cells(line);
+  constexpr size_t kFirstResult = 5;  // after epoch, step, cost, rate and seconds
+  std::vector<std::pair<double, std::string>> best(names.size(), {0, ""});
+  while (std::getline(file, line)) {
+    const std::vector<std::string> row = cells(line);
+    for (size_t k = kFirstResult; k < std::min(names.size(), row.size()); ++k) {
+      if (row[k].empty()) continue;
+      const std::string metric = names[k].substr(names[k].find('_') + 1);
+      const double value = std::atof(row[k].c_str());
+      const bool better =
+          best[k].second.empty() || (rising.contains(metric) ? value > best[k].first : value < best[k].first);
+      if (better) best[k] = {value, row[0]};
+    }
+  }
+  Texts out;
+  for (size_t k = kFirstResult; k < names.size(); ++k)
+    out.emplace_back("best " + names[k], best[k].second.empty()
+                                             ? ""
+                                             : text(formatted("%.6g", best[k].first), " (epoch ", best[k].second, ")"));
+  return out;
+}
+
+// A run's folder, or a checkpoint.
+ComparedRun open_compared(const std::string& operand) {
+  ComparedRun out{operand, {}, {}};
+  std::error_code ignored;
+  const bool is_folder = std::filesystem::is_directory(operand, ignored);
+  const std::string path = is_folder ? join_path(operand, kLastFile) : operand;
+  if (is_folder && !std::filesystem::exists(path, ignored))
+    fail(ErrorKind::data, operand, ": no ", kLastFile, " in this folder; expected a run's folder, or a checkpoint");
+  std::vector<std::string> warnings;
+  out.run = unpack_run(load_checkpoint(path, warnings), path);
+  print_warnings(warnings);
+  out.run.file.tensors.clear();
+  const std::string table = join_path(is_folder ? operand : folder_of(operand), kResultsFile);
+  if (is_folder || file_name_of(operand) == kLastFile) out.results = best_results(table, Experiment(out.run.spec));
+  return out;
+}
+
+Texts facts(const ComparedRun& one) {
+  const Position& at = one.run.position;
+  Texts out = {{"epochs", std::to_string(at.epoch)},
+               {"training time", duration_text(at.seconds)},
+               {"time of an epoch", at.epoch > 0 ? duration_text(at.seconds / double(at.epoch)) : ""}};
+  if (at.best && one.results.empty())
+    out.emplace_back("best evaluation", text(formatted("%.6g", *at.best), " (epoch ", at.best_epoch, ")"));
+  out.insert(out.end(), one.results.begin(), one.results.end());
+  return out;
+}
+
+Texts environment(const ComparedRun& one) {
+  const Position& at = one.run.position;
+  Texts out = {{"seed", std::to_string(at.seed)},
+               {"device", at.device},
+               {"cuda", at.cuda},
+               {"threads", std::to_string(at.threads)},
+               {"x86-64 level", at.simd},
+               {"neon", at.version},
+               {"skipped steps", std::to_string(at.skipped)}};
+  Texts options;
+  flatten(write_params(one.run.options), "", options);
+  // Names of files are each run's own; device and seed stand above.
+  static const std::set<std::string> own = {"save_path", "output_file", "log_file",     "run_folder", "run_dir",
+                                            "spec_dir",  "backend",     "progress_bar", "rng_seed",   "device_id"};
+  for (auto& [name, value] : options)
+    if (!own.contains(name)) out.emplace_back("option " + name, value);
+  return out;
+}
+
+Texts spec(const ComparedRun& one) {
+  Texts out;
+  flatten(one.run.spec, "", out);
+  return out;
+}
+
+Texts data(const ComparedRun& one) {
+  return {{"data", one.run.position.data}, {"classes", std::to_string(one.run.meaning.classes)}};
+}
+
+// A row for each name: those of all runs, in order. With `differing`, only rows that are not alike.
+void print_part(const std::string& title, const std::vector<ComparedRun>& runs, Texts (*part)(const ComparedRun&),
+                bool differing) {
+  std::vector<Texts> columns;
+  std::vector<std::string> names;
+  for (const ComparedRun& one : runs) {
+    columns.push_back(part(one));
+    for (const auto& [name, value] : columns.back())
+      if (!std::ranges::count(names, name)) names.push_back(name);
+  }
+  bool any = false;
+  for (const std::string& name : names) {
+    std::vector<std::string> row;
+    for (const Texts& column : columns) {
+      const auto found = std::ranges::find(column, name, &std::pair<std::string, std::string>::first);
+      row.push_back(found == column.end() ? "-" : found->second.empty() ? "\"\"" : found->second);
+    }
+    if (differing && std::ranges::count(row, row[0]) == std::ptrdiff_t(row.size())) continue;
+    if (!std::exchange(any, true)) print_result(title);
+    std::string line = formatted("  %-28s", name.c_str());
+    for (const std::string& value : row) line += formatted("  %-24s", value.c_str());
+    line.erase(line.find_last_not_of(' ') + 1);
+    print_result(line);
+  }
+  if (!any) print_result(title + ": no difference");
+}
+
+int run_compare(const CommandLine& line) {
+  if (line.operands.size() < 2)
+    fail(ErrorKind::config, "nothing to compare; usage: ", usage_of(*find_verb(line.verb)),
+         " (folders of runs, or checkpoints)");
+  std::vector<ComparedRun> runs;
+  for (const std::string& operand : line.operands) runs.push_back(open_compared(operand));
+  std::string head = formatted("  %-28s", "");
+  for (const ComparedRun& one : runs) head += formatted("  %-24s", one.name.c_str());
+  head.erase(head.find_last_not_of(' ') + 1);
+  print_result(head);
+  print_part("results", runs, facts, false);
+  print_part("spec", runs, spec, true);
+  print_part("environment", runs, environment, true);
+  print_part("data", runs, data, true);
+  return 0;
+}
+
+}  // namespace
+
+NEON_VERB(run_compare, "compare", 75, takes_nothing, "RUN RUN...",
+          "print the best values and times of runs, and the differences of spec, environment and data");
+
+}  // namespace neon

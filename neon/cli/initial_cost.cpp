@@ -1,0 +1,49 @@
+#include "neon/cli/initial_cost.h"
+
+#include <cmath>
+
+#include "neon/cli/rehearsal.h"
+#include "neon/train/constant_cost.h"
+#include "neon/train/progress.h"
+
+namespace neon {
+
+namespace {
+
+constexpr double kMostBytes = 64 << 20;  // of samples to read
+constexpr double kFarAbove = 3;
+
+}  // namespace
+
+std::vector<std::string> initial_cost_lines(const OpenedSpec& spec, const RunOptions& options, const DataCheck& check) {
+  const ExperimentParams& params = spec.experiment->params;
+  const double bytes = double(check.input_bytes() + check.target_bytes()) *
+                       double(check.train_size + check.test_size + check.validation_size);
+  if (!params.cost || params.phases.size() > 0 || !check.found || check.streamed || check.train_size == 0 ||
+      bytes > kMostBytes)
+    return {};
+  std::vector<std::string> warnings;  // which the check has printed
+  DataContext context = data_context(options, spec.folder, 0, warnings);
+  context.may_download = false;
+  Data data = params.dataset->load(context);
+  set_normalization(params.normalize, data);
+  StepOptions step = step_options(options, params);
+  step.dtype = DType::f32;  // the numbers, not their rounding
+  step.rounding = 0;
+  step.seed = uint64_t(options.rng_seed.value_or(params.rng_seed.value_or(0)));
+  if (step.batch > data.train.size()) return {};
+  OneBatch batch(*spec.experiment, data, step, false);
+  const double cost = batch.cost();
+  if (!std::isfinite(cost)) return {"note    the cost of the first batch is not finite: a run would end at once"};
+  const auto constant = cost_of_constant(*params.cost, data, batch.graph().outputs.size());
+  std::vector<std::string> out = {
+      text("cost    begins at ", cost_text(cost),
+           constant ? text("; ", cost_text(*constant), " for the same answer to every sample") : "")};
+  if (constant && *constant > 0 && cost > kFarAbove * *constant)
+    out.push_back(
+        text("note    the first cost is ", formatted("%.1f", cost / *constant),
+             " times that of the same answer to every sample; smaller initial weights or normalized inputs may help"));
+  return out;
+}
+
+}  // namespace neon

@@ -1,0 +1,15 @@
+// The cost with which a training would begin.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "neon/cli/session.h"
+
+namespace neon {
+
+// Lines for neon check: the first cost of one batch beside that of the same answer for every sample, and a note where
+// the first is far above the second. None where the samples are streamed, many, or not there.
+std::vector<std::string> initial_cost_lines(const OpenedSpec& spec, const RunOptions& options, const DataCheck& check);
+
+}  // namespace neon

@@ -1,0 +1,81 @@
+#include "neon/cli/rehearsal.h"
+
+#include <numeric>
+
+#include "neon/cli/verb.h"
+#include "neon/train/initial_values.h"
+#include "neon/train/terminal.h"
+
+namespace neon {
+
+std::vector<double> Rehearsal::costs(int64_t steps) {
+  std::vector<double> out;
+  try {
+    while (int64_t(out.size()) < steps) out.push_back(trainer->steps().repeat(1));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::diverged) throw;
+  }
+  return out;
+}
+
+Rehearsal make_rehearsal(const CommandLine& line, const std::function<void(Rehearsal&)>& change) {
+  Rehearsal out{open_spec(line, only_operand(line)), {}, {}, nullptr};
+  Experiment& experiment = *out.spec.experiment;
+  if (experiment.phases().size() > 1 || !experiment.params.cost)
+    fail(ErrorKind::config, line.operands[0], ": neon ", line.verb, " is for a spec with one cost, without phases");
+  out.options = options_of(line, out.spec);
+  const bool asked = choose_backend(line, out.options, experiment);
+  const auto waking = wake_gpu(out.options, experiment);
+  out.options.progress_bar = false;
+  experiment.params.callbacks.clear();
+  experiment.params.train_metrics = 0;
+  out.data = load_data(experiment, out.options, out.spec.folder);
+  out.data.test = out.data.validation = {};
+  change(out);
+  out.trainer = experiment.placing([&] {
+    return on_device_or_cpu(out.options, asked,
+                            [&] { return std::make_unique<Trainer>(experiment, out.data, out.options); });
+  });
+  return out;
+}
+
+Split spread_samples(const Split& from, int64_t count) {
+  std::vector<int64_t> rows;
+  for (int64_t k = 0; k < count; ++k) rows.push_back(k * from.size() / count);
+  return rows_of(from, rows);
+}
+
+OneBatch::OneBatch(const Experiment& experiment, const Data& data, const StepOptions& options, bool backward)
+    : samples_(spread_samples(data.train, options.batch)) {
+  FeedOptions feeding;
+  feeding.batch = options.batch;
+  feeding.order = SampleOrder::as_given;
+  feeding.weight = DType::f32;
+  feeding.samples = !options.augment.empty();
+  feed_ = make_feed(samples_, feeding);
+  DataLayout layout = layout_of(data);
+  layout.held = feed_->rows();
+  graph_ = gradient_graph(experiment.network(), *experiment.params.cost, layout, options, backward);
+  program_ = compile_program(graph_.graph, variables_, with_sequences({}));
+  // The passes alone update no running statistics, so their graph has none.
+  StepGraph parameters;
+  parameters.parameters = graph_.parameters;
+  set_initial_values(parameters, options.seed, variables_);
+  variables_.to_device();
+  feed_->bind(*program_);
+}
+
+double OneBatch::cost() {
+  feed_->next(*program_, 0);
+  program_->run(0);
+  return program_->output("cost").at(0);  // in its own type
+}
+
+Tensor OneBatch::gradient(const std::string& parameter) const {
+  const std::string name = "grad/" + parameter;
+  for (const auto& [output, value] : graph_.graph.outputs())
+    if (output == name) return program_->output(name);
+  return {};
+}
+
+}  // namespace neon

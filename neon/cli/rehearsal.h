@@ -1,0 +1,48 @@
+// Small trainings and measurements that leave nothing behind: for neon check, lr-find, overfit and grad-check.
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "neon/cli/session.h"
+#include "neon/train/batch_feed.h"
+#include "neon/train/trainer.h"
+
+namespace neon {
+
+// A training without files, callbacks, evaluations and progress.
+struct Rehearsal {
+  OpenedSpec spec;
+  RunOptions options;
+  Data data;
+  std::unique_ptr<Trainer> trainer;
+  // Costs of so many steps, fewer where one is not finite.
+  std::vector<double> costs(int64_t steps);
+};
+// `change` changes spec and data before the programs are made. A config error for a spec with phases or a rule.
+Rehearsal make_rehearsal(const CommandLine& line, const std::function<void(Rehearsal&)>& change);
+
+// So many samples, spread evenly over the set.
+Split spread_samples(const Split& from, int64_t count);
+
+// The forward pass of one batch of the training set, spread evenly over it, with initial weights on the CPU.
+class OneBatch {
+ public:
+  // `options` has the batch, no larger than the set. With `backward` there are gradients.
+  OneBatch(const Experiment& experiment, const Data& data, const StepOptions& options, bool backward);
+  // The mean cost, with the same random draws at each call.
+  double cost();
+  // The gradient in the last call of cost(); empty where the cost does not depend on the parameter.
+  Tensor gradient(const std::string& parameter) const;
+  const StepGraph& graph() const { return graph_; }
+  // After a change call to_device().
+  Variables& variables() { return variables_; }
+
+ private:
+  Split samples_;
+  std::unique_ptr<BatchFeed> feed_;
+  StepGraph graph_;
+  Variables variables_;
+  std::unique_ptr<Program> program_;
+};
+
+}  // namespace neon

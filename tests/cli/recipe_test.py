@@ -1,0 +1,126 @@
+#!/usr/bin/python3
+"""The recipe for nets that do not learn: lr-find, overfit, grad-check, the first cost, overfitting."""
+import json
+import os
+import re
+
+import numpy as np
+
+import support
+from support import IRIS
+
+
+class Recipe(support.Case):
+    def numbers(self, x, t, layers, cost="MeanSquared", optimizer=None, **more):
+        np.savez(self.path("d.npz"), x_train=x, y_train=t, x_test=x[:8], y_test=t[:8])
+        spec = {"dataset": {"NPZ": {"path": "d.npz"}}, "layers": layers, "cost": cost, "epochs": 4, "batch_size": len(x),
+                "optimizer": optimizer or {"GradientDescentMomentum": {"learning_rate": 0.01}}, **more}
+        return self.write("s.yaml", json.dumps(spec))
+
+    def quadratic(self):
+        """Least squares: gradient descent gets worse above the rate 2 / the largest eigenvalue of X'X/n."""
+        draw = np.random.RandomState(1)
+        x = (draw.randn(64, 3) * [3, 2, 2]).astype(np.float32)
+        t = (x @ [[1.0], [-2], [3]] + draw.randn(64, 1)).astype(np.float32)
+        return x, t, 2 / np.linalg.eigvalsh(x.T.astype(float) @ x / 64).max()
+
+    def test_lr_find(self):
+        x, t, limit = self.quadratic()
+        spec = self.numbers(x, t, [{"Linear": {"nout": 1, "init": {"Constant": 0}}}], batch_size=16)
+        out = self.neon("lr-find", "-r", "1", spec).out
+        fastest = float(re.search(r"falls fastest at the rate (\S+)", out)[1])
+        lowest = float(re.search(r"lowest \S+, at the rate (\S+)", out)[1])
+        self.assertLess(limit / 100, fastest)
+        self.assertLess(fastest, limit)
+        # Batches of a quarter have other limits, and the running mean follows some steps later.
+        self.assertTrue(limit / 10 < lowest < limit * 2, (lowest, limit))
+        last = float(re.search(r"with learning rates from \S+ to (\S+);", out)[1])
+        self.assertLess(last, 10 * limit)
+        self.assertIn(f"next: learning_rate: {fastest:.2g}", out)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["d.npz", "s.yaml"])
+        self.refused(1, "lr-find", self.numbers(np.zeros_like(x), t, [{"Linear": {"nout": 1, "init": {"Constant": 0}}}]),
+                     says="the cost falls at no learning rate")
+        self.refused(2, "lr-find", self.spec(optimizer="{MultiOptimizer: {default: Adam, Bias: Adam}}"), says="is for one optimizer")
+
+    def test_overfit(self):
+        spec = self.spec(optimizer="{Adam: {learning_rate: 0.05}}")
+        out = self.neon("overfit", "-r", "1", spec).out
+        first, last, steps, constant = re.search(
+            r"one batch of 16 samples: cost (\S+) -> (\S+) in (\d+) steps; the same answer for every sample: (\S+)", out).groups()
+        self.assertEqual(steps, "200")
+        # 16 of the 120 flowers, every seven and a half of three classes in a row: 6, 5, 5 or so.
+        self.assertAlmostEqual(float(constant), np.log(3), delta=0.02)
+        self.assertLess(float(last), 0.1 * float(constant))
+        self.assertGreater(float(first), float(last))
+        self.assertIn("the net learns one batch", out)
+        result = self.neon("overfit", "--iterations", "3", "-r", "1", spec, code=1)
+        self.assertIn("in 3 steps", result.out)
+        self.assertIn("the net has not learnt one batch", result.err)
+        still = self.spec(optimizer="{Adam: {learning_rate: 0}}")
+        self.refused(1, "overfit", still, says="the net has not learnt one batch")
+        self.refused(5, "overfit", self.spec(optimizer="{GradientDescentMomentum: {learning_rate: 1.0e+38}}"), says="diverged")
+
+    def test_gradients_of_a_net_with_everything(self):
+        layers = """
+  - Conv: {fshape: 3, nofm: 4, padding: 1, init: Kaiming, batch_norm: true, activation: Tanh}
+  - Pooling: {fshape: 2, op: avg}
+  - Dropout: 0.7
+  - Affine: {nout: 6, init: Kaiming, bias: {Constant: 0.1}, activation: Logistic}
+  - Affine: {nout: 10, init: Kaiming, activation: Softmax}"""
+        spec = self.write("s.yaml", "dataset: {Digits: {ntrain: 40, ntest: 10}}\nlayers:" + layers +
+                          "\ncost: CrossEntropyMulti\noptimizer: Adam\nbatch_size: 10\nepochs: 1\n")
+        out = self.neon("grad-check", "-r", "3", spec).out
+        rows = re.findall(r"(?m)^(\S+) +(\S+) +(\d+) of (\d+) elements", out)
+        self.assertGreaterEqual(len(rows), 5)
+        for name, worst, checked, elements in rows:
+            self.assertLess(float(worst), 1e-5, out)
+            self.assertEqual(int(checked), min(8, int(elements)))
+        self.assertIn("all gradients are those of the cost", out)
+
+    def test_a_gradient_that_is_not_the_costs(self):
+        """Sign is flat; the gradient that it passes on is not."""
+        x, t, _ = self.quadratic()
+        spec = self.numbers(x, t, [{"Affine": {"name": "first", "nout": 4, "init": {"Constant": 0.1}, "activation": "Sign"}},
+                                   {"Affine": {"name": "second", "nout": 1, "init": {"Constant": 0.5}}}])
+        result = self.neon("grad-check", "-r", "1", "-z", "64", spec, code=1)
+        self.assertRegex(result.out, r"(?m)^first/W .* WRONG element \d+: the gradient is \S+, the cost changes by 0$")
+        self.assertRegex(result.out, r"(?m)^second/W +\S+e-\d+ +4 of 4 elements$")
+        self.assertIn("from the cost: a layer is not differentiable there", result.err)
+
+    def test_the_first_cost(self):
+        x, t, _ = self.quadratic()
+        constant = t.var() / 2
+        for weight, note in (0, False), (50, True):
+            out = self.neon("check", self.numbers(x, t, [{"Linear": {"nout": 1, "init": {"Constant": weight}}}])).out
+            begins, same = re.search(r"(?m)^cost    begins at (\S+); (\S+) for the same answer to every sample$", out).groups()
+            expected = ((weight * x.sum(1, keepdims=True) - t) ** 2).mean() / 2
+            self.assertAlmostEqual(float(begins) / expected, 1, delta=1e-3)
+            self.assertAlmostEqual(float(same) / constant, 1, delta=1e-3)
+            self.assertEqual("times that of the same answer" in out, note)
+            if note:
+                self.assertIn(f"note    the first cost is {expected / constant:.1f} times", out)
+
+    def test_overfitting_is_noted_once(self):
+        """Random labels: what is learnt of 24 samples is worth nothing for others."""
+        draw = np.random.RandomState(5)
+        x, t = draw.randn(24, 20).astype(np.float32), draw.randint(0, 2, 24).astype(np.int32)
+        other, unlike = draw.randn(200, 20).astype(np.float32), draw.randint(0, 2, 200).astype(np.int32)
+        np.savez(self.path("d.npz"), x_train=x, y_train=t, x_test=other, y_test=unlike)
+        spec = self.write("s.yaml", json.dumps({
+            "dataset": {"NPZ": {"path": "d.npz"}}, "cost": "CrossEntropyMulti", "epochs": 40, "batch_size": 24,
+            "layers": [{"Affine": {"nout": 32, "init": "Kaiming", "activation": "Tanh"}}, {"Affine": {"nout": 2, "init": "Kaiming", "activation": "Softmax"}}],
+            "optimizer": {"Adam": {"learning_rate": 0.02}}}))
+        err = self.neon("-r", "1", "-eval", "1", spec).err
+        notes = re.findall(r"note: overfitting since epoch (\d+): the test cost rises, from (\S+) to (\S+), while the training", err)
+        self.assertEqual(len(notes), 1, err)
+        costs = [float(cost) for cost in re.findall(r"test cost ([\d.]+)", err)]
+        lowest = min(range(len(costs)), key=costs.__getitem__)
+        epoch, least, now = notes[0]
+        self.assertEqual((int(epoch), float(least)), (lowest + 2, costs[lowest]))
+        self.assertGreater(float(now), 1.05 * float(least))
+        # A net that goes on getting better has no such note.
+        self.assertNotIn("overfitting", self.neon("-r", "1", self.spec(IRIS, name="iris.yaml")).err)
+
+
+if __name__ == "__main__":
+    support.main()
