@@ -12,7 +12,7 @@ struct VerbOptions {
   std::optional<int64_t> top_k;
   int64_t iterations = 200, length = 500, beam = 1;
   double temperature = 1, top_p = 1;
-  std::string prompt;
+  std::string prompt, sheet;
   std::string format, as;
   int64_t trials = 20, seeds = 3;
   std::string method = "random", folder, metric, fixed = "16.12";
@@ -51,6 +51,7 @@ struct VerbOptions {
     p("skip_bad", &VerbOptions::skip_bad, "Leaves damaged images out.");
     p("overwrite", &VerbOptions::overwrite, "Replaces files that neon did not write.");
     p("npz", &VerbOptions::npz, "Writes arrays as NumPy's .npz.");
+    p("sheet", &VerbOptions::sheet, "PNG file for a sheet of images.");
     p("no_run_folder", &VerbOptions::no_run_folder, "Makes no folder for the run.");
     p("passes", &VerbOptions::passes, "Lists the passes, and what each changed.");
     p("report", &VerbOptions::report, "Prints precision, recall and calibration, or residuals, in CSV and JSON, too.");

@@ -7,6 +7,7 @@
 #include "neon/cli/evaluated_data.h"
 #include "neon/cli/outcome_text.h"
 #include "neon/cli/run_place.h"
+#include "neon/cli/sample_sheet.h"
 #include "neon/cli/stored_places.h"
 #include "neon/cli/verb.h"
 #include "neon/train/evaluator.h"
@@ -94,6 +95,34 @@ class ResultPrinter {
   const Outcome outcome_;
 };
 
+// Draws the samples that the net is worst at, and prints a line for each, in the order of the sheet.
+void write_worst(const CommandLine& line, const Data& data, const Split& split, const Outcome& outcome) {
+  constexpr int64_t kUsual = 64;
+  if (outcome.size() != split.size())
+    fail(ErrorKind::config, "option --sheet: the outputs of this evaluation are not kept sample by sample, or bad ",
+         "samples were left out; leave it out");
+  const bool classes = data.classes > 0;
+  const auto worst = worst_samples(outcome, classes, line.of_verb.count.value_or(kUsual));
+  write_sample_sheet(samples_at(split, worst, data), data, line.of_verb.sheet);
+  const auto name = [&](int64_t k) {
+    return size_t(k) < data.class_names.size() ? data.class_names[size_t(k)] : std::to_string(k);
+  };
+  const auto largest = [&](const std::vector<double>& from, int64_t sample) {
+    const auto begin = from.begin() + sample * outcome.width;
+    return std::max_element(begin, begin + outcome.width) - begin;
+  };
+  print_message(text("wrote ", line.of_verb.sheet, ": the ", worst.size(), " worst samples, row by row"));
+  for (const int64_t sample : worst) {
+    if (!classes) {
+      print_message(text("  sample ", sample));
+      continue;
+    }
+    const int64_t truth = largest(outcome.t, sample), said = largest(outcome.y, sample);
+    print_message(text("  sample ", sample, ": ", name(truth), ", predicted ", name(said), ", output of ", name(truth),
+                       formatted(" %.4f", outcome.y[size_t(sample * outcome.width + truth)])));
+  }
+}
+
 // The checkpoint, and the place that is to be evaluated; "" for the run's own test set.
 struct EvalOperands {
   std::string checkpoint, data;
@@ -126,6 +155,7 @@ int run_eval(const CommandLine& given) {
   const EvaluatedSet set = evaluated_set(data, other);
   if (other.empty()) note_other_set(set, data, opened.run.position.data);
   if (set.split.size() == 0) fail(ErrorKind::data, "the data set has no test samples to evaluate on");
+  if (!line.of_verb.sheet.empty()) check_sheet(line.of_verb.sheet, data, line.of_verb.overwrite);
   const DataLayout layout = layout_of(data);
   const KeptOutputs outputs;
   const Metric* const kept = can_report(data, set) ? &outputs : nullptr;
@@ -152,7 +182,9 @@ int run_eval(const CommandLine& given) {
   variables.to_device();
   const auto results = evaluator->run();
   for (const std::string& message : left_out_messages(data)) print_message(message);
-  ResultPrinter(line, data, outcome_of(evaluator->kept()))
+  const Outcome outcome = outcome_of(evaluator->kept());
+  if (!line.of_verb.sheet.empty()) write_worst(line, data, set.split, outcome);
+  ResultPrinter(line, data, outcome)
       .print(results, text(set.name, ": ", results_text(results, experiment, set.name), "  (", data.source, ", ",
                            evaluator->samples_counted(), " samples)"));
   if (!std::isfinite(results.at("cost")))

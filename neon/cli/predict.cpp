@@ -3,12 +3,16 @@
 // follow the files, and the samples in them.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "datasets/file.h"
 #include "neon/cli/predictor.h"
 #include "neon/cli/sample_sequences.h"
+#include "neon/cli/sample_sheet.h"
 #include "neon/cli/samples.h"
 #include "neon/cli/verb.h"
+#include "neon/train/atomic_file.h"
 #include "neon/train/terminal.h"
 
 namespace neon {
@@ -23,7 +27,18 @@ class Printer {
         names_(stored.class_names),
         classes_(stored.classes),
         of_pixels_(stored.label_of == LabelOf::pixel),
-        of_sequences_(stored.label_of == LabelOf::step || stored.label_of == LabelOf::sequence) {}
+        of_sequences_(stored.label_of == LabelOf::step || stored.label_of == LabelOf::sequence) {
+    const std::string path = line.run().output_file;
+    if (path.empty()) return;
+    if (file_exists(path) && !line.of_verb.overwrite)
+      fail(ErrorKind::data, path, " exists; give another name, remove it, or give --overwrite");
+    file_ = std::make_unique<AtomicFile>(path);
+  }
+
+  // The lines are whole in the file, or not there.
+  void close() {
+    if (file_) file_->commit();
+  }
 
   void head(int64_t outputs) const {
     if (json_) return;
@@ -35,7 +50,7 @@ class Printer {
       for (int64_t k = 1; k <= top_; ++k) line += top_ == 1 ? ",class,output" : text(",class", k, ",output", k);
     else
       for (int64_t k = 0; k < outputs; ++k) line += text(",output", k);
-    print_record(line);
+    put(line);
   }
 
   // Whether an output is not finite.
@@ -49,6 +64,11 @@ class Printer {
   }
 
  private:
+  void put(const std::string& record) const {
+    if (!file_) return print_record(record);
+    file_->write(record.data(), record.size());
+    file_->write("\n", 1);
+  }
   void print_sample(const std::string& sample, const Tensor& y, int64_t at) const {
     const int64_t outputs = y.shape()[1];
     std::vector<int64_t> order(static_cast<size_t>(outputs));
@@ -64,7 +84,7 @@ class Printer {
     std::string line = csv_cell(sample);
     for (int64_t k : order)
       line += classes_ ? text(",", csv_cell(name(k)), ",", shown(value(k))) : text(",", shown(value(k)));
-    print_record(line);
+    put(line);
   }
   std::string name(int64_t k) const { return size_t(k) < names_.size() ? names_[size_t(k)] : std::to_string(k); }
   // The class of each pixel, row by row, of outputs (K,H,W).
@@ -80,7 +100,7 @@ class Printer {
       if (json_) classes.push_back(name(best));
       else line += "," + csv_cell(name(best));
     }
-    if (!json_) print_record(line);
+    if (!json_) put(line);
     else print({{"sample", sample}, {"classes", std::move(classes)}});
   }
   // The classes that are predicted, with spaces between them, of (N,T).
@@ -94,11 +114,11 @@ class Printer {
       line += (line.empty() ? "" : " ") + name(k);
       classes.push_back(name(k));
     }
-    if (!json_) print_record(csv_cell(sample) + "," + csv_cell(line));
+    if (!json_) put(csv_cell(sample) + "," + csv_cell(line));
     else print({{"sample", sample}, {"classes", std::move(classes)}});
   }
-  static void print(const nlohmann::ordered_json& line) {
-    print_record(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  void print(const nlohmann::ordered_json& line) const {
+    put(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
   void print_json(const std::string& sample, const std::vector<int64_t>& order, auto&& value) const {
     nlohmann::ordered_json line;
@@ -115,6 +135,35 @@ class Printer {
   std::vector<std::string> names_;
   int64_t classes_;
   bool of_pixels_, of_sequences_;
+  std::unique_ptr<AtomicFile> file_;  // null: lines go to stdout
+};
+
+// The first samples, for --sheet.
+class FirstSamples {
+ public:
+  FirstSamples(const CommandLine& line, const StoredData& stored)
+      : path_(line.of_verb.sheet), stored_(stored), left_(line.of_verb.count.value_or(64)) {
+    if (!path_.empty()) check_sheet(path_, stored, line.of_verb.overwrite);
+  }
+  void add(const Tensor& samples) {
+    const int64_t taken = path_.empty() ? 0 : std::min(left_, samples.shape()[0]);
+    for (int64_t i = 0; i < taken; ++i) rows_.push_back(samples.rows(i, 1).clone());
+    left_ -= taken;
+  }
+  void write() const {
+    if (rows_.empty()) return;
+    Tensor all(rows_[0].dtype(), Shape{int64_t(rows_.size())}.concat(stored_.stored_sample()));
+    for (size_t i = 0; i < rows_.size(); ++i)
+      std::memcpy(all.rows(int64_t(i), 1).data(), rows_[i].data(), rows_[i].bytes());
+    write_sample_sheet(all, stored_, path_);
+    print_message(text("wrote ", path_, ": the first ", rows_.size(), " samples, row by row"));
+  }
+
+ private:
+  const std::string path_;
+  const StoredData& stored_;
+  int64_t left_;
+  std::vector<Tensor> rows_;
 };
 
 int run_predict(const CommandLine& line) {
@@ -131,7 +180,8 @@ int run_predict(const CommandLine& line) {
          " its class is printed; leave it out");
   const auto sources = open_samples({line.operands.begin() + 1, line.operands.end()}, stored);
   Predictor predictor(line, opened, stored, path);
-  const Printer printer(line, stored);
+  Printer printer(line, stored);
+  FirstSamples first(line, stored);
   bool begun = false;
   int64_t not_finite = 0, count = 0;
   std::vector<std::string> names;
@@ -142,8 +192,11 @@ int run_predict(const CommandLine& line) {
       if (!begun) printer.head(y.shape()[1]);
       begun = true;
       for (size_t i = 0; i < names.size(); ++i) not_finite += printer.row(names[i], predictor, y, int64_t(i));
+      first.add(samples.rows(0, int64_t(names.size())));
       count += int64_t(names.size());
     }
+  printer.close();
+  first.write();
   if (!begun) fail(ErrorKind::data, line.operands[1], ": holds no samples");
   if (not_finite > 0)
     fail(ErrorKind::diverged, path, ": outputs for ", not_finite, " of ", count, " samples are not finite");

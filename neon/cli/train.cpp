@@ -4,6 +4,7 @@
 #include <map>
 
 #include "neon/cli/fault_search.h"
+#include "neon/cli/page_file.h"
 #include "neon/cli/rank_launch.h"
 #include "neon/cli/rank_process.h"
 #include "neon/cli/run_files.h"
@@ -83,9 +84,14 @@ void tell_plan(Trainer& trainer, const CommandLine& line) {
   if (line.verbose > 3) trainer.report().listing(to_string(lowered));
 }
 
+// Whether this process writes files: it is alone, or the first of several ranks.
+bool leads() { return !own_ranks() || own_ranks()->leads(); }
+
 int train(Trainer& trainer, const Experiment& experiment, const Data& data, const RunOptions& options,
           const CommandLine& line) {
   const RunResult result = trainer.run([&] { tell_plan(trainer, line); });
+  if (leads())
+    if (const std::string warning = write_run_page(options.run_folder); !warning.empty()) print_message(warning);
   for (const std::string& said : run_summary(result, experiment, data, options, line)) {
     trainer.report().log(said);
     print_result(said);
@@ -123,9 +129,6 @@ void write_nothing(RunOptions& options) {
 }  // namespace
 
 namespace {
-
-// Whether this process writes files: it is alone, or the first of several ranks.
-bool leads() { return !own_ranks() || own_ranks()->leads(); }
 
 void check_device_of_ranks(const CommandLine& line, const RunOptions& options) {
   if (line.ranks > 1 && options.backend == "gpu")

@@ -12,7 +12,7 @@ import h5py
 import support
 from support import IRIS, tensors
 
-ALL = ["best.safetensors", "last.safetensors", "results.csv", "run.h5", "run.log", "spec.yaml"]
+ALL = ["best.safetensors", "last.safetensors", "report.html", "results.csv", "run.h5", "run.log", "spec.yaml"]
 
 
 class RunFolder(support.Case):

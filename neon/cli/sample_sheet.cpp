@@ -1,0 +1,70 @@
+#include "neon/cli/sample_sheet.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "neon/train/image_sheet.h"
+
+namespace neon {
+
+namespace {
+
+// (n,C,H,W) -> (n,H,W,C)
+Tensor with_channels_last(const Tensor& x) {
+  const int64_t n = x.shape()[0], channels = x.shape()[1], height = x.shape()[2], width = x.shape()[3];
+  Tensor out(DType::f32, {n, height, width, channels});
+  const auto to = out.as<float>();
+  size_t at = 0;
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t pixel = 0; pixel < height * width; ++pixel)
+      for (int64_t c = 0; c < channels; ++c) to[at++] = float(x.at((i * channels + c) * height * width + pixel));
+  return out;
+}
+
+}  // namespace
+
+void check_sheet(const std::string& path, const SampleMeaning& meaning, bool overwrite) {
+  if (!meaning.is_image() || (meaning.sample[0] != 1 && meaning.sample[0] != 3))
+    fail(ErrorKind::config, "option --sheet shows images (1, H, W) and (3, H, W), the samples are ", meaning.sample,
+         "; leave it out");
+  if (!path.ends_with(".png"))
+    fail(ErrorKind::config, in_quotes(path), ": the sheet is a PNG file; give a name that ends with .png");
+  if (!overwrite) check_preview_place(path);
+}
+
+void write_sample_sheet(const Tensor& samples, const SampleMeaning& meaning, const std::string& path) {
+  const Tensor shaped = samples.reshaped(Shape{samples.shape()[0]}.concat(meaning.stored_sample()));
+  const Tensor x = meaning.channels_last ? shaped : with_channels_last(shaped);
+  write_sheet(x, samples.dtype() == DType::u8 ? SheetRange{0, 255} : range_of(x), path);
+}
+
+Tensor samples_at(const Split& split, const std::vector<int64_t>& numbers, const SampleMeaning& meaning) {
+  if (!split.reader) return take_rows(split.inputs, numbers);
+  Tensor out(DType::u8, Shape{int64_t(numbers.size())}.concat(meaning.stored_sample()));
+  ReadScratch scratch;
+  const size_t bytes = size_t(meaning.stored_sample().elements());
+  for (size_t k = 0; k < numbers.size(); ++k)
+    split.reader->read(numbers[k], out.as<uint8_t>().subspan(k * bytes, bytes), scratch);
+  return out;
+}
+
+std::vector<int64_t> worst_samples(const Outcome& outcome, bool of_classes, int64_t most) {
+  std::vector<double> badness;
+  for (int64_t i = 0; i < outcome.size(); ++i) {
+    double sum = 0;
+    for (int64_t k = 0; k < outcome.width; ++k) {
+      const auto at = size_t(i * outcome.width + k);
+      sum += of_classes ? -outcome.y[at] * outcome.t[at] : std::fabs(outcome.y[at] - outcome.t[at]);
+    }
+    badness.push_back(sum);
+  }
+  std::vector<int64_t> order(badness.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, [&](int64_t a, int64_t b) { return badness[size_t(a)] > badness[size_t(b)]; });
+  order.resize(std::min(order.size(), size_t(most)));
+  return order;
+}
+
+}  // namespace neon

@@ -1,0 +1,23 @@
+// Images of single samples on a sheet, and which samples a net is worst at.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "datasets/dataset.h"
+#include "neon/train/outcome.h"
+
+namespace neon {
+
+// Throws a config error where samples are no images of 1 or 3 channels, and a data error where a file of the name is
+// there that is no sheet of neon's, unless it may be overwritten.
+void check_sheet(const std::string& path, const SampleMeaning& meaning, bool overwrite);
+// Samples (n, ...) as the data lie in memory, in rows of eight.
+void write_sample_sheet(const Tensor& samples, const SampleMeaning& meaning, const std::string& path);
+// The samples of these numbers, read one by one where they are streamed.
+Tensor samples_at(const Split& split, const std::vector<int64_t>& numbers, const SampleMeaning& meaning);
+
+// At most so many samples, the worst first: of classes those whose true class has the least output, of values those
+// whose outputs are furthest from the targets.
+std::vector<int64_t> worst_samples(const Outcome& outcome, bool of_classes, int64_t most);
+
+}  // namespace neon

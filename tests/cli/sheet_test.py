@@ -1,0 +1,82 @@
+#!/usr/bin/python3
+"""Sheets of the worst samples and of predicted ones, and predictions in a file."""
+import json
+import re
+
+import numpy as np
+
+import support
+from support import png_pixels, write_colours
+
+SPEC = """\
+dataset: {ImageFolder: {path: colours, normalize: false}}
+layers:
+  - Affine: {nout: 2, init: Kaiming, bias: {Constant: 0}, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: {GradientDescentMomentum: {learning_rate: 0.00001}}
+batch_size: 16
+epochs: 2
+"""
+
+
+class Sheet(support.Case):
+    def tiles(self, name, count, height=9, width=12):
+        """The images of a sheet: eight in a row, two pixels apart."""
+        sheet = png_pixels(self.read(name))
+        return [sheet[2 + k // 8 * (height + 2):][:height, 2 + k % 8 * (width + 2):][:, :width] for k in range(count)]
+
+    def setUp(self):
+        super().setUp()
+        write_colours(self)
+        self.neon("-r", "1", "-s", "m.safetensors", self.spec(SPEC))
+        self.outputs = {}
+        for kind in "blue", "red":
+            for line in self.neon("predict", "m.safetensors", f"colours/test/{kind}", "--format", "json", "--top_k", "2").out.splitlines():
+                row = json.loads(line)
+                name = re.search(r"(\d+)\.png", row["sample"])[1]
+                self.outputs[kind, name] = {top["class"]: top["output"] for top in row["top"]}
+
+    def image(self, kind, name):
+        return png_pixels(self.read(f"colours/test/{kind}/{name}.png"))
+
+    def test_the_worst_samples(self):
+        err = self.neon("eval", "m.safetensors", "--sheet", "worst.png", "--count", "7").err
+        self.assertIn("wrote worst.png: the 7 worst samples, row by row", err)
+        rows = re.findall(r"(?m)^  sample (\d+): (\w+), predicted (\w+), output of (\w+) (\S+)$", err)
+        worst = sorted(self.outputs, key=lambda key: self.outputs[key][key[0]])[:7]
+        self.assertEqual(len(rows), 7)
+        for (_, truth, said, of, output), (kind, name), tile in zip(rows, worst, self.tiles("worst.png", 7), strict=True):
+            tops = self.outputs[kind, name]
+            self.assertEqual((truth, of, said), (kind, kind, max(tops, key=tops.get)))
+            self.assertAlmostEqual(float(output), tops[kind], delta=1e-4)
+            np.testing.assert_array_equal(tile, self.image(kind, name))
+
+    def test_the_worst_of_streamed_samples(self):
+        self.neon("eval", "m.safetensors", "--sheet", "held.png")
+        self.neon("eval", "m.safetensors", "--set", "dataset.stream=true", "--sheet", "streamed.png")
+        self.assertEqual(png_pixels(self.read("held.png")).tolist(), png_pixels(self.read("streamed.png")).tolist())
+
+    def test_predicted_samples(self):
+        lines = self.neon("predict", "m.safetensors", "colours/test/blue", "colours/test/red/3.png").out
+        result = self.neon("predict", "m.safetensors", "colours/test/blue", "colours/test/red/3.png", "-o", "p.csv", "--sheet", "s.png")
+        self.assertEqual(result.out, "")
+        self.assertEqual(self.read("p.csv").decode(), lines)
+        self.assertIn("wrote s.png: the first 11 samples, row by row", result.err)
+        tiles = self.tiles("s.png", 11)
+        np.testing.assert_array_equal(tiles[10], self.image("red", "3"))
+        for tile, line in zip(tiles, lines.splitlines()[1:]):
+            name = re.search(r"(blue|red)/(\d+)\.png", line)
+            np.testing.assert_array_equal(tile, self.image(name[1], name[2]))
+
+    def test_what_is_refused(self):
+        self.write("p.csv", "mine")
+        self.refused(3, "predict", "m.safetensors", "colours/test/blue", "-o", "p.csv", says="p.csv exists; give another name, remove it, or give --overwrite")
+        self.refused(3, "eval", "m.safetensors", "--sheet", "colours/test/blue/1.png", says="exists and is no preview")
+        self.refused(2, "eval", "m.safetensors", "--sheet", "a.jpg", says="give a name that ends with .png")
+        self.assertEqual(self.read("p.csv"), b"mine")
+        self.neon("-e", "1", "-s", "iris.safetensors", self.spec(name="iris.yaml"))
+        self.refused(2, "eval", "iris.safetensors", "--sheet", "a.png", says="option --sheet shows images")
+
+
+if __name__ == "__main__":
+    support.main()
