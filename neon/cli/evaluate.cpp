@@ -2,14 +2,18 @@
 // validation samples, or on all of DATA; and what the net gets right and wrong.
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "neon/cli/evaluated_data.h"
 #include "neon/cli/outcome_text.h"
+#include "neon/cli/run_evaluation.h"
 #include "neon/cli/run_place.h"
 #include "neon/cli/sample_sheet.h"
 #include "neon/cli/stored_places.h"
 #include "neon/cli/verb.h"
+#include "neon/core/paths.h"
+#include "neon/train/atomic_file.h"
 #include "neon/train/evaluator.h"
 #include "neon/train/fingerprint.h"
 #include "neon/train/gpu_room.h"
@@ -95,6 +99,16 @@ class ResultPrinter {
   const Outcome outcome_;
 };
 
+std::string class_name(const Data& data, int64_t k) {
+  return size_t(k) < data.class_names.size() ? data.class_names[size_t(k)] : std::to_string(k);
+}
+
+// Where the numbers of a sample are largest.
+int64_t largest_at(const std::vector<double>& from, int64_t width, int64_t sample) {
+  const auto begin = from.begin() + sample * width;
+  return std::max_element(begin, begin + width) - begin;
+}
+
 // Draws the samples that the net is worst at, and prints a line for each, in the order of the sheet.
 void write_worst(const CommandLine& line, const Data& data, const Split& split, const Outcome& outcome) {
   constexpr int64_t kUsual = 64;
@@ -104,21 +118,16 @@ void write_worst(const CommandLine& line, const Data& data, const Split& split, 
   const bool classes = data.classes > 0;
   const auto worst = worst_samples(outcome, classes, line.of_verb.count.value_or(kUsual));
   write_sample_sheet(samples_at(split, worst, data), data, line.of_verb.sheet);
-  const auto name = [&](int64_t k) {
-    return size_t(k) < data.class_names.size() ? data.class_names[size_t(k)] : std::to_string(k);
-  };
-  const auto largest = [&](const std::vector<double>& from, int64_t sample) {
-    const auto begin = from.begin() + sample * outcome.width;
-    return std::max_element(begin, begin + outcome.width) - begin;
-  };
   print_message(text("wrote ", line.of_verb.sheet, ": the ", worst.size(), " worst samples, row by row"));
   for (const int64_t sample : worst) {
     if (!classes) {
       print_message(text("  sample ", sample));
       continue;
     }
-    const int64_t truth = largest(outcome.t, sample), said = largest(outcome.y, sample);
-    print_message(text("  sample ", sample, ": ", name(truth), ", predicted ", name(said), ", output of ", name(truth),
+    const int64_t truth = largest_at(outcome.t, outcome.width, sample);
+    const std::string right = class_name(data, truth);
+    print_message(text("  sample ", sample, ": ", right, ", predicted ",
+                       class_name(data, largest_at(outcome.y, outcome.width, sample)), ", output of ", right,
                        formatted(" %.4f", outcome.y[size_t(sample * outcome.width + truth)])));
   }
 }
@@ -192,7 +201,70 @@ int run_eval(const CommandLine& given) {
   return 0;
 }
 
+nlohmann::json worst_json(const std::vector<int64_t>& worst, const Outcome& outcome, const Data& data) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const int64_t sample : worst) {
+    nlohmann::json& one = out.emplace_back(nlohmann::json{{"sample", sample}});
+    if (data.classes == 0) continue;
+    one["class"] = class_name(data, largest_at(outcome.t, outcome.width, sample));
+    one["predicted"] = class_name(data, largest_at(outcome.y, outcome.width, sample));
+  }
+  return out;
+}
+
+void write_evaluation(const std::string& checkpoint, const OpenedRun& opened, const Experiment& experiment,
+                      const Data& data, const RunOptions& options) {
+  constexpr int64_t kWorst = 64;
+  const EvaluatedSet set = set_at_end(data);
+  const KeptOutputs outputs;
+  Variables variables;
+  Evaluator evaluator(experiment, layout_of(data), set, step_options(options, experiment.params), variables, false,
+                      device_options(options, experiment), &outputs);
+  restore_variables(sound_weights(opened, checkpoint), checkpoint, variables, true);
+  variables.to_device();
+  const auto results = evaluator.run();
+  if (results.empty()) return;  // a signal came
+  const Outcome outcome = outcome_of(evaluator.kept());
+  nlohmann::json out = {{"checkpoint", file_name_of(checkpoint)},
+                        {"set", set.name},
+                        {"samples", evaluator.samples_counted()},
+                        {"results", results}};
+  out["report"] = data.classes > 0 ? class_report_json(class_report(outcome), data.class_names)
+                                   : value_report_json(outcome, data.target_names);
+  if (outcome.size() == set.split.size()) {
+    const auto worst = worst_samples(outcome, data.classes > 0, kWorst);
+    out["worst"] = worst_json(worst, outcome, data);
+    if (data.is_image() && (data.sample[0] == 1 || data.sample[0] == 3))
+      write_sample_sheet(samples_at(set.split, worst, data), data, join_path(options.run_folder, kWorstFile));
+  }
+  const std::string content = out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  AtomicFile file(join_path(options.run_folder, kEvaluationFile));
+  file.write(content.data(), content.size());
+  file.commit();
+}
+
 }  // namespace
+
+std::string write_run_evaluation(const CommandLine& line, const Experiment& experiment, const Data& data,
+                                 const RunOptions& options) {
+  const EvaluatedSet set = set_at_end(data);
+  if (options.run_folder.empty() || set.split.size() == 0 || !experiment.params.cost || !can_report(data, set))
+    return "";
+  std::error_code ignored;
+  const std::string best = join_path(options.run_folder, kBestFile);
+  const std::string& path = std::filesystem::exists(best, ignored) ? best : options.save_path;
+  if (!std::filesystem::exists(path, ignored)) return "";
+  try {
+    CommandLine plain = line;  // the checkpoint has what was set
+    plain.overrides.clear();
+    RunOptions without_updates = options;
+    without_updates.rounding = 0;
+    write_evaluation(path, open_checkpoint(plain, path), experiment, data, without_updates);
+    return "";
+  } catch (const Error& error) {
+    return text("warning: no ", kEvaluationFile, ": ", error.what());
+  }
+}
 
 NEON_VERB(
     run_eval, "eval", 70, takes_device | takes_data | computes, "[CHECKPOINT [DATA]]",

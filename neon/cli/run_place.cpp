@@ -58,7 +58,6 @@ RunPlace::RunPlace(const CommandLine& line, const std::string& name, RunOptions&
   if (leads) made_ = make_folder(name, options);
   options.run_folder = ranks ? first_text(*ranks, made_) : made_;
   if (options.run_folder.empty()) return;
-  if (leads) print_message("writes " + options.run_folder);
   // The names of a run that began elsewhere are those of its folder then.
   if (options.run_dir != current_dir()) options.run_folder = join_path(current_dir(), options.run_folder);
   for (const FolderFile& file : kFolderFiles)
@@ -75,6 +74,7 @@ RunPlace::~RunPlace() {
 
 void RunPlace::settle(const RunOptions& options) {
   if (made_.empty()) return;
+  print_message("writes " + made_);
   for (const FolderFile& file : kFolderFiles) {
     const std::string link = join_path(made_, file.name), &path = options.*file.option;
     if (path.empty() || path == link) continue;

@@ -7,6 +7,7 @@
 #include "neon/cli/page_file.h"
 #include "neon/cli/rank_launch.h"
 #include "neon/cli/rank_process.h"
+#include "neon/cli/run_evaluation.h"
 #include "neon/cli/run_files.h"
 #include "neon/cli/run_place.h"
 #include "neon/cli/run_summary.h"
@@ -90,8 +91,12 @@ bool leads() { return !own_ranks() || own_ranks()->leads(); }
 int train(Trainer& trainer, const Experiment& experiment, const Data& data, const RunOptions& options,
           const CommandLine& line) {
   const RunResult result = trainer.run([&] { tell_plan(trainer, line); });
-  if (leads())
-    if (const std::string warning = write_run_page(options.run_folder); !warning.empty()) print_message(warning);
+  if (leads()) {
+    std::vector<std::string> warnings = {write_run_page(options.run_folder)};
+    if (!result.signal) warnings.push_back(write_run_evaluation(line, experiment, data, options));
+    std::erase(warnings, "");
+    for (const std::string& warning : warnings) print_message(warning);
+  }
   for (const std::string& said : run_summary(result, experiment, data, options, line)) {
     trainer.report().log(said);
     print_result(said);

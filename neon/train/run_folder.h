@@ -16,6 +16,8 @@ inline constexpr const char* kLastFile = "last.safetensors";
 inline constexpr const char* kBestFile = "best.safetensors";
 inline constexpr const char* kResultsFile = "results.csv";
 inline constexpr const char* kReportFile = "report.html";
+inline constexpr const char* kEvaluationFile = "eval.json";
+inline constexpr const char* kWorstFile = "worst.png";
 
 // Makes the folder runs/NAME-N and returns its path. N is one more than the highest there, and two runs that begin at
 // once get different folders. Throws a failed error where the disk refuses.

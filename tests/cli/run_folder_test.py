@@ -12,7 +12,7 @@ import h5py
 import support
 from support import IRIS, tensors
 
-ALL = ["best.safetensors", "last.safetensors", "report.html", "results.csv", "run.h5", "run.log", "spec.yaml"]
+ALL = ["best.safetensors", "eval.json", "last.safetensors", "report.html", "results.csv", "run.h5", "run.log", "spec.yaml"]
 
 
 class RunFolder(support.Case):
@@ -70,6 +70,20 @@ class RunFolder(support.Case):
             self.assertEqual([row["learning_rate"] for row in rows], list(named["epoch/learning_rate"][:]))
             for row, cost in zip(rows, named["cost/loss"][:], strict=True):
                 self.assertAlmostEqual(row["test_cost"], cost, places=6)
+
+    def test_the_evaluation_at_the_end(self):
+        self.neon("-r", "1", "-e", "6", self.spec())
+        found = json.loads(self.read("runs/s-1/eval.json"))
+        told = json.loads(self.neon("eval", "runs/s-1/best.safetensors", "--format", "json", "--report").out)
+        report = told.pop("report")
+        self.assertEqual((found["checkpoint"], found["set"], found["samples"]), ("best.safetensors", "test", 30))
+        self.assertEqual((found["results"], found["report"]), (told, report))
+        self.assertEqual(len(found["worst"]), 30)
+        wrong = [row for row in found["worst"] if row["class"] != row["predicted"]]
+        self.assertEqual(len(wrong), round(30 * told["Top1Misclass"]))
+        self.assertEqual(found["worst"][:1], wrong[:1] or found["worst"][:1])
+        self.neon("-e", "1", self.spec(IRIS.replace("nout: 3", "nout: 10"), dataset="{Digits: {ntrain: 200, ntest: 50}}", name="d.yaml"))
+        self.assertIn("worst.png", self.names("runs/d-1"))
 
     def test_the_spec_in_the_folder_trains_the_same(self):
         self.neon("-r", "1", "-e", "2", "--set", "layers[0].nout=5", self.spec())

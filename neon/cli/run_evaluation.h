@@ -1,0 +1,16 @@
+// The evaluation at the end of a run, in its folder.
+#pragma once
+#include <string>
+
+#include "neon/cli/command_line.h"
+#include "neon/train/experiment.h"
+
+namespace neon {
+
+// Evaluates the best checkpoint of a run, else the last, as neon eval does, and writes eval.json: results, precision,
+// recall and calibration or residuals, and the worst samples. Images of these go to worst.png. Nothing is written for
+// nets without such tables. Returns a warning or "".
+std::string write_run_evaluation(const CommandLine& line, const Experiment& experiment, const Data& data,
+                                 const RunOptions& options);
+
+}  // namespace neon
