@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <fstream>
 #include <map>
 #include <memory>
 
 #include "neon/cli/kernel_times.h"
 #include "neon/cli/session.h"
 #include "neon/cli/verb.h"
+#include "neon/search/trials.h"
 #include "neon/train/terminal.h"
 #include "neon/train/trainer.h"
 
@@ -127,10 +129,25 @@ std::string memory_text(const DeviceOptions& device) {
          "algorithms included";
 }
 
+// No other file than an earlier profile is replaced.
+void check_profile(const std::string& path) {
+  std::ifstream file(path);
+  std::string first;
+  if (!path.empty() && file && std::getline(file, first) && std::getline(file, first) &&
+      first.find("displayTimeUnit") == first.npos)
+    fail(ErrorKind::data, "--profile ", path, " exists and is no profile; give another name, or remove it");
+}
+
+void write_profile(const std::string& path, const std::string& trace) {
+  write_whole(path, trace + "\n");
+  print_result("wrote " + path + "; chrome://tracing and ui.perfetto.dev show it");
+}
+
 int run_bench(const CommandLine& line) {
   const std::string& path = only_operand(line);
   const OpenedSpec spec = open_spec(line, path);
   RunOptions options = options_of(line, spec);
+  check_profile(line.of_verb.profile);
   if (!spec.experiment->params.cost)
     fail(ErrorKind::config, path, ": bench times the passes of a net with a cost; this spec trains by a rule");
   const bool asked = choose_backend(line, options, *spec.experiment);
@@ -149,7 +166,9 @@ int run_bench(const CommandLine& line) {
   const int64_t iterations = steps_timed(line.of_verb.iterations, step.accumulate);
   const double whole = median_ms(iterations, device.gpu, [&](int64_t count) { trainer.steps().repeat(count); });
   const std::string memory = memory_text(device);  // before other programs take theirs
-  const std::string kernels = line.verbose > 1 ? kernel_times(trainer.steps(), std::min(iterations, kMostTimed)) : "";
+  const std::string& profile = line.of_verb.profile;
+  std::vector<TimedKernel> kernels;
+  if (line.verbose > 1 || !profile.empty()) kernels = time_kernels(trainer.steps(), std::min(iterations, kMostTimed));
   // Its memory is given back before the next takes some.
   const double both_ms = Pass(*spec.experiment, data, step, trainer.variables(), true, device).ms(iterations);
   Pass forward(*spec.experiment, data, step, trainer.variables(), false, device);
@@ -165,7 +184,11 @@ int run_bench(const CommandLine& line) {
   print_result(formatted("whole step        %9.4f ms  %.0f samples/s", whole, 1000 * double(step.batch) / whole));
   print_result(formatted("cost of one batch %9.4f -> %.4f", first_cost, last_cost));
   if (!memory.empty()) print_result("memory            " + memory);
-  print_lines(kernels);
+  if (!kernels.empty()) {
+    const Ceiling ceiling = measure_ceiling(step.dtype, device);
+    if (line.verbose > 1) print_lines(kernel_tables(kernels, ceiling));
+    if (!profile.empty()) write_profile(profile, chrome_trace(kernels, ceiling));
+  }
   if (!(std::fabs(last_cost - first_cost) > 1e-6 * std::fabs(first_cost)))
     fail(ErrorKind::failed, "the cost of the same batch stayed at ", first_cost, ": the timed steps do not train");
   return 0;
@@ -173,6 +196,7 @@ int run_bench(const CommandLine& line) {
 
 }  // namespace
 
-NEON_VERB(run_bench, "bench", 60, takes_step | computes, "SPEC", "time the training step; -v times each kernel");
+NEON_VERB(run_bench, "bench", 60, takes_step | computes, "SPEC",
+          "time the training step; -v times each layer and kernel");
 
 }  // namespace neon

@@ -15,7 +15,7 @@ struct VerbOptions {
   std::string prompt, sheet;
   std::string format, as;
   int64_t trials = 20, seeds = 3;
-  std::string method = "random", folder, metric, fixed = "16.12";
+  std::string method = "random", folder, metric, profile, fixed = "16.12";
   bool prune = false, objective = false, curve = false;
   bool resolved = false, passes = false, pixels = false, skip_bad = false, overwrite = false, report = false,
        text = false, csv = false, npz = false, no_run_folder = false;
@@ -40,6 +40,7 @@ struct VerbOptions {
     p("method", &VerbOptions::method, "How a search chooses values.", one_of({"grid", "random", "bayes", "halving"}));
     p("folder", &VerbOptions::folder, "Folder of a search's trials.");
     p("metric", &VerbOptions::metric, "Result that trials are compared by.");
+    p("profile", &VerbOptions::profile, "File for the kernels' times as Chrome's trace events.");
     p("seeds", &VerbOptions::seeds, "Runs in each format.", closed(1, 1000));
     p("fixed", &VerbOptions::fixed, "Fixed-point type: all bits and those behind the point.");
     p("prune", &VerbOptions::prune, "Ends trials below the median of the others.");

@@ -1,6 +1,8 @@
 #include "neon/cli/kernel_times.h"
 
 #include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "backends/graph/op.h"
@@ -26,12 +28,48 @@ std::string description(const LoweredKernel& kernel, const Graph& graph) {
     if (expression.size() > kMostExpression) expression = expression.substr(0, kMostExpression) + " ...";
     out += "  " + expression;
   }
-  return kernel.scope.empty() ? out : out + "  # " + kernel.scope;
+  return out;
+}
+
+double sum_of(const std::vector<TimedKernel>& kernels) {
+  double out = 0;
+  for (const TimedKernel& kernel : kernels) out += kernel.milliseconds;
+  return out;
+}
+
+std::string line_of(double milliseconds, double sum, const KernelWork& work, double share) {
+  const double seconds = milliseconds * 1e-3;
+  return formatted("%9.4f %5.1f %% %9.1f %9.1f %5.0f %%  ", milliseconds, 100 * milliseconds / sum,
+                   work.flops / seconds * 1e-9, work.bytes / seconds * 1e-9, 100 * share);
+}
+
+constexpr const char* kColumns = "       ms   share   GFLOP/s      GB/s  ceiling\n";
+
+// A layer's ceiling is that of its kernels one by one.
+std::string layer_table(const std::vector<TimedKernel>& kernels, const Ceiling& ceiling) {
+  struct Sum {
+    double milliseconds = 0, at_ceiling = 0;
+    KernelWork work;
+  };
+  std::map<std::string, Sum> layers;
+  for (const TimedKernel& kernel : kernels) {
+    Sum& sum = layers[kernel.layer];
+    sum.milliseconds += kernel.milliseconds;
+    sum.at_ceiling += ceiling.share(kernel.work, kernel.milliseconds) * kernel.milliseconds;
+    sum.work.flops += kernel.work.flops, sum.work.bytes += kernel.work.bytes;
+  }
+  std::vector<std::pair<std::string, Sum>> order(layers.begin(), layers.end());
+  std::ranges::stable_sort(order, [](auto& a, auto& b) { return a.second.milliseconds > b.second.milliseconds; });
+  std::string out = text(order.size(), order.size() == 1 ? " layer:\n" : " layers:\n", kColumns);
+  for (const auto& [layer, sum] : order)
+    out += line_of(sum.milliseconds, sum_of(kernels), sum.work, sum.at_ceiling / sum.milliseconds) +
+           (layer.empty() ? "(no layer)" : layer) + "\n";
+  return out;
 }
 
 }  // namespace
 
-std::string kernel_times(StepRunner& runner, int64_t steps) {
+std::vector<TimedKernel> time_kernels(StepRunner& runner, int64_t steps) {
   const Lowered& lowered = runner.program().lowered();
   const std::vector<std::string> made_by = runner.program().implementations();
   std::vector<std::vector<double>> times(lowered.kernels.size());
@@ -39,18 +77,53 @@ std::string kernel_times(StepRunner& runner, int64_t steps) {
     const std::vector<double> took = runner.time_kernels();
     for (size_t k = 0; k < took.size(); ++k) times[k].push_back(took[k]);
   }
-  std::vector<double> medians;
-  for (const auto& of_kernel : times) medians.push_back(median(of_kernel));
-  const double sum = std::accumulate(medians.begin(), medians.end(), 0.0);
-  std::vector<size_t> order(medians.size());
-  std::iota(order.begin(), order.end(), size_t(0));
-  std::ranges::stable_sort(order, [&](size_t a, size_t b) { return medians[a] > medians[b]; });
-  std::string out = text(order.size(), " kernels, ms each, median of ", steps, " steps:\n");
-  for (size_t k : order) {
-    out += formatted("%9.4f %5.1f %%  %-14s  ", medians[k], 100 * medians[k] / sum, made_by[k].c_str()) +
-           description(lowered.kernels[k], lowered.graph) + "\n";
+  std::vector<TimedKernel> out;
+  for (size_t k = 0; k < times.size(); ++k) {
+    const LoweredKernel& kernel = lowered.kernels[k];
+    out.push_back(
+        {median(times[k]), work_of(kernel, lowered), made_by[k], description(kernel, lowered.graph), kernel.scope});
   }
   return out;
+}
+
+std::string kernel_tables(const std::vector<TimedKernel>& kernels, const Ceiling& ceiling) {
+  std::vector<size_t> order(kernels.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::ranges::stable_sort(order,
+                           [&](size_t a, size_t b) { return kernels[a].milliseconds > kernels[b].milliseconds; });
+  std::string out = formatted("ceiling: %.1f GFLOP/s in a large product, %.1f GB/s in a sum of long arrays\n",
+                              ceiling.flops_per_second * 1e-9, ceiling.bytes_per_second * 1e-9);
+  out += layer_table(kernels, ceiling) + text(order.size(), " kernels, median times:\n", kColumns);
+  for (const size_t k : order) {
+    const TimedKernel& kernel = kernels[k];
+    out += line_of(kernel.milliseconds, sum_of(kernels), kernel.work, ceiling.share(kernel.work, kernel.milliseconds)) +
+           formatted("%-14s  ", kernel.implementation.c_str()) + kernel.what +
+           (kernel.layer.empty() ? "" : "  # " + kernel.layer) + "\n";
+  }
+  return out;
+}
+
+std::string chrome_trace(const std::vector<TimedKernel>& kernels, const Ceiling& ceiling) {
+  using Json = nlohmann::ordered_json;
+  Json events = Json::array();
+  double at = 0;  // microseconds
+  for (const TimedKernel& kernel : kernels) {
+    events.push_back({{"name", kernel.what},
+                      {"cat", kernel.layer},
+                      {"ph", "X"},
+                      {"ts", at},
+                      {"dur", kernel.milliseconds * 1e3},
+                      {"pid", 1},
+                      {"tid", 1},
+                      {"args",
+                       {{"layer", kernel.layer},
+                        {"implementation", kernel.implementation},
+                        {"flops", kernel.work.flops},
+                        {"bytes", kernel.work.bytes},
+                        {"share of the ceiling", ceiling.share(kernel.work, kernel.milliseconds)}}}});
+    at += kernel.milliseconds * 1e3;
+  }
+  return Json({{"displayTimeUnit", "ms"}, {"traceEvents", events}}).dump(1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace neon

@@ -1,13 +1,26 @@
 // Where the time of a training step goes.
 #pragma once
 #include <string>
+#include <vector>
 
+#include "neon/cli/kernel_work.h"
 #include "neon/train/step_runner.h"
 
 namespace neon {
 
-// A table of the step's kernels, the slowest first: median milliseconds of so many steps, share of their sum,
-// implementation, op, result and layer. On a GPU a kernel's time ends where the next begins.
-std::string kernel_times(StepRunner& runner, int64_t steps);
+struct TimedKernel {
+  double milliseconds = 0;  // median; on a GPU until the next kernel begins
+  KernelWork work;
+  std::string implementation, what, layer;
+};
+// The step's kernels in order, each timed over so many steps.
+std::vector<TimedKernel> time_kernels(StepRunner& runner, int64_t steps);
+
+// Two tables, the slowest first: layers, then kernels. Each line has milliseconds, their share of the step, GFLOP/s,
+// GB/s, and the share of the ceiling.
+std::string kernel_tables(const std::vector<TimedKernel>& kernels, const Ceiling& ceiling);
+
+// The same as Chrome's trace events, one kernel behind the other: chrome://tracing and Perfetto show them.
+std::string chrome_trace(const std::vector<TimedKernel>& kernels, const Ceiling& ceiling);
 
 }  // namespace neon
