@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "datasets/balanced_order.h"
 #include "neon/core/error.h"
 #include "neon/core/random.h"
 #include "neon/core/threads.h"
@@ -22,7 +23,9 @@ std::vector<int32_t> order_of_streams(int64_t n, int64_t batch) {
 
 }  // namespace
 
-std::vector<int32_t> epoch_order(SampleOrder order, int64_t n, int64_t batch, uint64_t seed, int64_t epoch) {
+std::vector<int32_t> epoch_order(SampleOrder order, int64_t n, int64_t batch, uint64_t seed, int64_t epoch,
+                                 const SampleLabels& labels) {
+  if (order == SampleOrder::balanced) return balanced_order(*labels, seed, epoch);
   if (order == SampleOrder::streams) return order_of_streams(n, batch);
   std::vector<int32_t> out(static_cast<size_t>(n));
   std::iota(out.begin(), out.end(), 0);
@@ -79,7 +82,7 @@ void BatchStream::stop() {
 void BatchStream::make_order(int64_t epoch) {
   if (epoch == order_epoch_) return;
   order_ = std::make_shared<const std::vector<int32_t>>(
-      epoch_order(options_.order, reader_.size(), options_.batch, options_.seed, epoch));
+      epoch_order(options_.order, reader_.size(), options_.batch, options_.seed, epoch, options_.labels));
   order_epoch_ = epoch;
 }
 
@@ -155,10 +158,12 @@ std::span<std::byte> BatchStream::target(const Slot& slot, int64_t place) const 
 }
 
 void BatchStream::read_sample(Slot& slot, int64_t place, ReadScratch& scratch) {
-  int64_t index = (*slot.order)[size_t(slot.first + place)];
+  const int64_t in_epoch = slot.first + place;
+  int64_t index = (*slot.order)[size_t(in_epoch)];
   for (int64_t tried = 1;; ++tried) try {
       reader_.read_row(index, input(slot, place), target(slot, place), scratch);
-      if (!slot.memory.samples.empty()) slot.memory.samples[size_t(place)] = {int32_t(index), int32_t(slot.epoch)};
+      if (!slot.memory.samples.empty())
+        slot.memory.samples[size_t(place)] = sample_key(options_.order, index, in_epoch, slot.epoch);
       return;
     } catch (const Error& error) {
       // Whatever else goes wrong, want of memory say, is nothing that the sample can help.

@@ -17,17 +17,21 @@ namespace neon {
 
 // The order of the samples of an epoch.
 //  drawn     another one in each epoch, by the seed
+//  balanced  another one in each epoch, in which all classes come as often (balanced_order.h)
 //  as_given  that of the set
 //  streams   for sets whose samples go on one from the other: the set is cut into as many streams as a batch has
 //  samples,
 //            and batch j has piece j of each. Where the streams cannot be of one length, the first ones have a piece
 //            more, and the last batch has only those.
-enum class SampleOrder : uint8_t { drawn, as_given, streams };
+enum class SampleOrder : uint8_t { drawn, balanced, as_given, streams };
+// Classes of samples, for an order that asks for them; otherwise null.
+using SampleLabels = std::shared_ptr<const std::vector<int32_t>>;
 
 struct StreamOptions {
   int64_t batch = 128;
   uint64_t seed = 0;
   SampleOrder order = SampleOrder::drawn;
+  SampleLabels labels = nullptr;
   int64_t first = 0;  // number of the batch to begin with: where a run goes on
   int threads = 0;    // 0: available_threads()
   // For a sample that is left out the next one of the set that can be read stands in; otherwise its place is listed.
@@ -40,12 +44,17 @@ struct StreamOptions {
 };
 
 // The n samples of an epoch in that order.
-std::vector<int32_t> epoch_order(SampleOrder order, int64_t n, int64_t batch, uint64_t seed, int64_t epoch);
+std::vector<int32_t> epoch_order(SampleOrder order, int64_t n, int64_t batch, uint64_t seed, int64_t epoch,
+                                 const SampleLabels& labels = nullptr);
 
-// Which sample of a set it is, and in which epoch: what augmentations draw by.
+// Which sample of a set it is, and in which epoch: augmentations draw by these. Where a sample may come several times,
+// `index` is the place in the epoch, so that each time is augmented in its own way.
 struct SampleKey {
   int32_t index = 0, epoch = 0;
 };
+inline SampleKey sample_key(SampleOrder order, int64_t index, int64_t place, int64_t epoch) {
+  return {int32_t(order == SampleOrder::balanced ? place : index), int32_t(epoch)};
+}
 
 // Where a batch is written; the caller's memory.
 struct BatchSlot {

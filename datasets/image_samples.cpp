@@ -246,6 +246,9 @@ DataCheck check_image_set(const ImageSet& set, const DataContext& context) {
   out.train_size = counts[LabelledImage::train];
   out.test_size = counts[LabelledImage::test];
   out.validation_size = counts[LabelledImage::validation];
+  out.class_counts.resize(size_t(set.classes));
+  for (const LabelledImage& image : set.images)
+    if (image.part == LabelledImage::train) ++out.class_counts[size_t(image.label)];
   out.streamed = is_streamed(set, out.sample, context);
   return out;
 }

@@ -74,6 +74,8 @@ constexpr ForeignName kForeignNames[] = {
     {"cost", "BinaryCrossentropy", "write `CrossEntropyBinary`, after `activation: Logistic`"},
     {"cost", "BCELoss", "write `CrossEntropyBinary`, after `activation: Logistic`"},
     {"cost", "BCEWithLogitsLoss", "write `CrossEntropyBinary`, after `activation: Logistic`"},
+    {"cost", "BinaryFocalCrossentropy", "write `FocalBinary`, after `activation: Logistic`"},
+    {"cost", "CategoricalFocalCrossentropy", "write `Focal`, after `activation: Softmax`"},
     {"metric", "F1", "write `PrecisionRecall`"},
     {"metric", "categorical_accuracy", "write `Accuracy`"},
     {"optimizer", "Nesterov", "write `GradientDescentMomentum: {momentum_coef: 0.9, nesterov: true}`"},

@@ -74,6 +74,13 @@ Expr sum_of_rows(Expr each, int64_t samples) {
 
 }  // namespace
 
+Expr weighted_cost(const Batch& batch, Expr each) {
+  Graph& graph = each.graph();
+  const int64_t classes = batch.t.shape()[1];
+  const Expr weights(graph, reshape(graph, graph.variable(kClassWeights, batch.t.dtype(), {classes}), {1, classes}));
+  return each * reshape(sum(batch.t * weights, {1}), each.shape());
+}
+
 Expr mean_cost(const Batch& batch, Expr each, const BatchShare& share) {
   const bool shared = share.ranks > 1;
   if (!batch.counts.value()) {

@@ -14,6 +14,8 @@ std::vector<Expr> all_outputs(const LayerContext& context, const DataLayout& dat
 // The cost of each row of the targets, (rows,1), by all outputs of the net; of each sample, where targets are sequences
 // of labels.
 Expr cost_of(const LayerContext& context, const DataLayout& data, const Cost& cost, Expr y, const Batch& batch);
+// The costs of rows of a training batch times the weights of their classes, (rows,1).
+Expr weighted_cost(const Batch& batch, Expr each);
 // The mean of the costs of a training batch, over all targets that count. Several ranks compute a
 // part of the mean each: the sum of all parts is the mean over the whole batch.
 Expr mean_cost(const Batch& batch, Expr each, const BatchShare& share);

@@ -94,8 +94,9 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   Expr y = network.forward(context, batch.x);
   check_outputs(network, context, data, batch, compared(&cost, data, batch.t), y);
   describe_outputs(step, context, data, y);
-  const Expr each = cost_of(context, data, cost, y, batch);
+  Expr each = cost_of(context, data, cost, y, batch);
   Scope scope(step.graph, "cost");
+  if (options.class_weights) each = weighted_cost(batch, each);
   const Expr average(step.graph, on_logits(step.graph, mean_cost(batch, each, options.share)));
   step.parameters = context.parameters;
   step.states = context.states;

@@ -58,6 +58,7 @@ struct StepOptions {
   bool shared_statistics = false;   // batch norm is over the whole batch, otherwise over each rank's share
   int64_t blank = -1;               // Cost::blank()
   Freeze freeze = {};               // parameters that are not trained
+  bool class_weights = false;       // the cost of a sample is times the weight of its class, in kClassWeights
   int player = 0;                   // of a rule; see Rule::players()
   std::string carried_prefix = {};  // of variables that carry states; that of an evaluation is evaluation_prefix()
   // Changes of images before the net sees them. With any of these, their channels are last from there on.
@@ -96,6 +97,9 @@ inline StepGraph training_graph(const Network& network, const Cost& cost, const 
                                 const DataLayout& data, const StepOptions& options) {
   return training_graph(network, GradientSource{&cost, nullptr}, optimizer, data, options);
 }
+
+// Variable (classes): what the costs of samples of each class are multiplied by in training.
+constexpr const char* kClassWeights = "class_weights";
 
 // Whether a variable belongs to a training step as a whole, and not to a layer as LAYER/NAME does.
 bool belongs_to_step(std::string_view variable);

@@ -202,7 +202,9 @@ void check_mentions(const StepGraph& step, const Optimizer& optimizer) {
 
 }  // namespace
 
-bool belongs_to_step(std::string_view variable) { return variable == kSpoiltBatches || variable.ends_with(kCarried); }
+bool belongs_to_step(std::string_view variable) {
+  return variable == kSpoiltBatches || variable == kClassWeights || variable.ends_with(kCarried);
+}
 
 std::vector<Value> stored_parameters(StepGraph& step, const LayerContext& context) {
   std::vector<Value> out;

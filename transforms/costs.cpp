@@ -68,6 +68,60 @@ struct CrossEntropyBinary : Parametrized<Cost, CrossEntropyBinaryParams> {
 };
 NEON_REGISTER(Cost, CrossEntropyBinary, "-sum [t log y + (1 - t) log(1 - y)], for outputs that each are yes or no.");
 
+// u^gamma; where gamma is below 1, its slope at 0 would be infinite.
+Expr power(Expr u, double gamma) { return neon::apply("pow", maximum(u, 1e-12), u.constant(gamma)); }
+
+struct FocalParams {
+  double gamma = 2;
+  static void describe(auto&& p) {
+    p("gamma", &FocalParams::gamma, "Exponent by which easy samples count less; 0: the cross-entropy itself.",
+      closed(0, 20));
+  }
+};
+struct Focal : Parametrized<Cost, FocalParams> {
+  using Parametrized::Parametrized;
+  std::string objection(int64_t outputs, int64_t classes, const std::string& last) const override {
+    if (outputs < 2) return "Focal compares two or more classes, the last layer has 1 output; FocalBinary suits it";
+    if (last != "softmax")
+      return "Focal takes the outputs of Softmax; give the last layer activation: Softmax, or take FocalBinary";
+    return Cost::objection(outputs, classes, last);
+  }
+  std::string advice(const std::vector<OutputForm>&, int64_t) const override { return ""; }
+  Expr each(Expr y, Expr t) const override {
+    return -sum_features(power(1.0 - y, params.gamma) * (t * neon::apply("safelog", y)));
+  }
+};
+NEON_REGISTER(Cost, Focal,
+              "-sum t (1 - y)^gamma log y, for classes that exclude each other: samples that the net has right count "
+              "little (Lin et al. 2017). class_weights are the alpha of the paper.",
+              {"FocalLoss"});
+
+struct FocalBinaryParams : FocalParams {
+  double alpha = 0.25;
+  static void describe(auto&& p) {
+    FocalParams::describe(p);
+    p("alpha", &FocalBinaryParams::alpha, "Weight of a yes; that of a no is 1 - alpha.", open(0, 1));
+  }
+};
+struct FocalBinary : Parametrized<Cost, FocalBinaryParams> {
+  using Parametrized::Parametrized;
+  std::string objection(int64_t outputs, int64_t classes, const std::string& last) const override {
+    if (last != "logistic")
+      return "FocalBinary takes outputs that each are yes or no; give the last layer activation: Logistic";
+    return Cost::objection(outputs, classes, last);
+  }
+  // The cross-entropy stands in a form that on_logits() knows.
+  Expr each(Expr y, Expr t) const override {
+    const Expr entropy = -t * neon::apply("safelog", y) - (1.0 - t) * neon::apply("safelog", 1.0 - y);
+    const Expr wrong = t * (1.0 - y) + (1.0 - t) * y, weight = (2 * params.alpha - 1) * t + (1 - params.alpha);
+    return sum_features(weight * power(wrong, params.gamma) * entropy);
+  }
+};
+NEON_REGISTER(Cost, FocalBinary,
+              "-sum [alpha t (1 - y)^gamma log y + (1 - alpha) (1 - t) y^gamma log(1 - y)], for outputs that each are "
+              "yes or no (Lin et al. 2017).",
+              {"SigmoidFocalLoss"});
+
 struct SumSquaredParams {
   double scale = 1;
   static void describe(auto&& p) {

@@ -35,7 +35,7 @@ std::vector<std::string> initial_cost_lines(const OpenedSpec& spec, const RunOpt
   OneBatch batch(*spec.experiment, data, step, false);
   const double cost = batch.cost();
   if (!std::isfinite(cost)) return {"note    the cost of the first batch is not finite: a run would end at once"};
-  const auto constant = cost_of_constant(*params.cost, data, batch.graph().outputs.size());
+  const auto constant = cost_of_constant(params, data, batch.graph().outputs.size());
   std::vector<std::string> out = {
       text("cost    begins at ", cost_text(cost),
            constant ? text("; ", cost_text(*constant), " for the same answer to every sample") : "")};

@@ -80,6 +80,7 @@ void inspect_graph(Inspected& out) {
   Experiment& experiment = *out.spec.experiment;
   out.layout = layout_of(out.check);
   out.step = step_options(out.options, experiment.params);
+  check_balance(experiment.params.class_weights, experiment.params.draws_by_class(), out.layout);
   if (out.check.train_size > 0) check_batch(out.options, out.step, out.layout);
   out.layout.held = samples_there(out.check, out.check.train_size, out.step.batch);
   for (const TrainedPhase& phase : experiment.phases()) {
@@ -151,6 +152,8 @@ int report_data(const DataCheck& check) {
     print_result(text("data    ", check.source, ": ", check.train_size, " training", apart, " and ", check.test_size,
                       " test samples ", check.sample, ", ", targets));
     report_columns(check);
+    if (const std::string line = imbalance_text(check.class_counts, check.class_names); !line.empty())
+      print_result("note    " + line);
     return 0;
   }
   print_result("data    not found: " + check.missing);

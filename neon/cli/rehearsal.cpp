@@ -61,6 +61,7 @@ OneBatch::OneBatch(const Experiment& experiment, const Data& data, const StepOpt
   StepGraph parameters;
   parameters.parameters = graph_.parameters;
   set_initial_values(parameters, options.seed, variables_);
+  set_class_weights(experiment.params.class_weights, data, variables_);
   variables_.to_device();
   feed_->bind(*program_);
 }

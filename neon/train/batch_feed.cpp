@@ -18,9 +18,17 @@ std::shared_ptr<const RowReader> rows_to_stream(const Split& split, int64_t batc
   return ring_samples(rows->size(), batch, rows->bytes()) < rows->size() ? rows : nullptr;
 }
 
+SampleLabels labels_of(const Split& split) {
+  std::vector<int32_t> labels;
+  for (int64_t i = 0; i < split.size(); ++i) labels.push_back(split.label(i));
+  return std::make_shared<const std::vector<int32_t>>(std::move(labels));
+}
+
 }  // namespace
 
-std::unique_ptr<BatchFeed> make_feed(const Split& split, const FeedOptions& options) {
+std::unique_ptr<BatchFeed> make_feed(const Split& split, const FeedOptions& given) {
+  FeedOptions options = given;
+  if (options.order == SampleOrder::balanced) options.labels = labels_of(split);
   if (auto rows = rows_to_stream(split, options.batch)) return std::make_unique<StreamFeed>(std::move(rows), options);
   return std::make_unique<MemoryFeed>(split, options);
 }

@@ -17,6 +17,7 @@ struct FeedOptions {
   int64_t batch = 128;
   uint64_t seed = 0;
   SampleOrder order = SampleOrder::drawn;
+  SampleLabels labels = nullptr;  // make_feed() fills them in where the order asks for them
   // Type of the input `weight` (batch, 1), which says what samples count: the last batch of a pass is filled up with
   // its last sample, which does not count again. Without it that batch is short.
   std::optional<DType> weight;

@@ -17,7 +17,7 @@ struct Rows {
   std::vector<double> shares;
 };
 
-std::optional<Rows> rows_of_classes(const Data& data) {
+std::optional<Rows> rows_of_classes(const Data& data, const std::vector<double>& factors) {
   const int64_t classes = data.classes, labels = data.train.label_count();  // of samples, their pixels or steps
   if (classes * classes > kMostNumbers || labels == 0) return {};
   Rows out{Tensor(DType::f64, {classes, classes}), Tensor(DType::f64, {1, classes}),
@@ -26,9 +26,11 @@ std::optional<Rows> rows_of_classes(const Data& data) {
   for (int64_t i = 0; i < labels; ++i) counted += data.train.label(i) >= 0;
   for (int64_t i = 0; i < labels; ++i)
     if (data.train.label(i) >= 0) out.shares[size_t(data.train.label(i))] += 1 / double(counted);
+  double all = 0;
+  for (int64_t c = 0; c < classes; ++c) all += out.shares[size_t(c)] *= factors[size_t(c)];
   for (int64_t c = 0; c < classes; ++c) {
     out.targets.set(c * classes + c, 1);
-    out.output.set(c, out.shares[size_t(c)]);
+    out.output.set(c, all > 0 ? out.shares[size_t(c)] / all : 0);
   }
   return out;
 }
@@ -63,9 +65,10 @@ std::optional<Rows> rows_of_numbers(const Data& data) {
 
 }  // namespace
 
-std::optional<double> cost_of_constant(const Cost& cost, const Data& data, size_t outputs) {
+std::optional<double> cost_of_constant(const Cost& cost, const Data& data, size_t outputs,
+                                       const std::vector<double>& factors) {
   if (cost.masks() || cost.of_sequences()) return {};
-  const std::optional<Rows> rows = data.classes > 0 ? rows_of_classes(data) : rows_of_numbers(data);
+  const std::optional<Rows> rows = data.classes > 0 ? rows_of_classes(data, factors) : rows_of_numbers(data);
   if (!rows) return {};
   Graph graph;
   const Shape shape = rows->targets.shape();
@@ -82,6 +85,11 @@ std::optional<double> cost_of_constant(const Cost& cost, const Data& data, size_
   double out = 0;
   for (int64_t i = 0; i < each.elements(); ++i) out += rows->shares[size_t(i)] * each.at(i);
   return out;
+}
+
+std::optional<double> cost_of_constant(const ExperimentParams& params, const Data& data, size_t outputs) {
+  return cost_of_constant(*params.cost, data, outputs,
+                          factors_of_classes(params.class_weights, params.draws_by_class(), data));
 }
 
 }  // namespace neon

@@ -1,15 +1,18 @@
 // The cost of a net that has learnt nothing: one that gives the same outputs for every sample.
 #pragma once
 #include <optional>
+#include <vector>
 
-#include "datasets/dataset.h"
-#include "transforms/cost.h"
+#include "neon/train/experiment.h"
 
 namespace neon {
 
 // Mean cost over the training samples if each of the net's `outputs` were the shares of the classes, or the mean of the
 // targets. In large sets of numbers some samples, evenly spaced, are measured. Nothing for targets with masks or
-// outside of memory, or with too many classes.
-std::optional<double> cost_of_constant(const Cost& cost, const Data& data, size_t outputs);
+// outside of memory, or with too many classes. `factors`: how much each class counts beside its share.
+std::optional<double> cost_of_constant(const Cost& cost, const Data& data, size_t outputs,
+                                       const std::vector<double>& factors);
+// The same for the spec's own cost, weights of classes and sampling.
+std::optional<double> cost_of_constant(const ExperimentParams& params, const Data& data, size_t outputs);
 
 }  // namespace neon

@@ -58,6 +58,10 @@ void Experiment::make_phases(const Setting& root, Problems& problems) {
     if (const Setting* const empty = root.find("cost")) problems.add(*empty, text("no value is given: ", what));
     else problems.add(root, text("'cost' is missing: ", what));
   }
+  if (params.draws_by_class() && !params.shuffle)
+    problems.add(*given("shuffle"), "balanced sampling draws an order; leave shuffle out");
+  if (params.class_weights.is_given() && params.rule)
+    problems.add(*given("class_weights"), "weigh the samples of a cost, and a rule has none; leave this out");
   const SpecParts spec{network_,
                        {params.cost ? &*params.cost : nullptr, params.rule ? &*params.rule : nullptr},
                        params.optimizer ? &*params.optimizer : nullptr};
@@ -219,6 +223,7 @@ StepOptions step_options(const RunOptions& options, const ExperimentParams& para
   out.blank = params.cost ? params.cost->blank() : -1;
   out.ema_decay = params.ema;
   out.accumulate = params.accumulate;
+  out.class_weights = params.class_weights.is_given();
   out.shared_statistics = params.parallel.batch_norm == "all";
   for (const auto& augmentation : params.augment) out.augment.push_back(&*augmentation);
   for (const auto& callback : params.callbacks) callback->prepare(out);

@@ -11,6 +11,7 @@
 #include "neon/core/key_error.h"
 #include "neon/core/message.h"
 #include "neon/train/callback.h"
+#include "neon/train/class_balance.h"
 #include "neon/train/normalize.h"
 #include "neon/train/options.h"
 #include "neon/train/parallel.h"
@@ -29,6 +30,7 @@ struct ExperimentParams {
   Setting define;
   Setting layers;
   Made<Cost> cost;
+  ClassWeights class_weights;
   Made<Rule> rule;
   Made<Optimizer> optimizer;
   std::vector<std::string> freeze;
@@ -39,6 +41,8 @@ struct ExperimentParams {
   int64_t batch_size = 128;
   int64_t epochs = 10;
   bool shuffle = true;
+  std::string sampling = "all";
+  bool draws_by_class() const { return sampling == "balanced"; }
   int64_t accumulate = 1;
   double ema = 0;
   Parallel parallel;
@@ -56,6 +60,9 @@ struct ExperimentParams {
       "Holds anchors (&name) for aliases (*name, <<: *name) elsewhere in the spec; neon ignores it otherwise.");
     p("layers", &ExperimentParams::layers, "Layers of the net, in order. Repeat makes copies of some.", Required{});
     p("cost", &ExperimentParams::cost, "Cost that training minimises, as in cost: CrossEntropyMulti.");
+    p("class_weights", &ExperimentParams::class_weights,
+      "Weights of classes in the training cost, which stays a mean over samples: balanced, n / (classes * n of the "
+      "class); a number for each class; or numbers by name as in {cat: 2}, others being 1.");
     p("rule", &ExperimentParams::rule,
       "Rule that trains in place of a cost, as in rule: {ContrastiveDivergence: {k: 1}}; with a rule there is no "
       "cost.");
@@ -80,6 +87,9 @@ struct ExperimentParams {
     p("batch_size", &ExperimentParams::batch_size, "Samples in a step.", at_least(1), Alias{"batchsize"});
     p("epochs", &ExperimentParams::epochs, "Passes over the training set.", closed(1, 1e9));
     p("shuffle", &ExperimentParams::shuffle, "Draws a new order of the samples for every epoch, from the seed.");
+    p("sampling", &ExperimentParams::sampling,
+      "Samples of an epoch: all, or balanced, as many draws of which each class has the same number.",
+      one_of({"all", "balanced"}));
     p("accumulate", &ExperimentParams::accumulate,
       "Steps to average gradients over before each update, as if the batch were that many times larger. The count "
       "continues across epochs; steps left over at the end of the run change nothing.",

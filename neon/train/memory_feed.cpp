@@ -20,11 +20,12 @@ void MemoryFeed::bind(Program& program) {
 }
 
 void MemoryFeed::begin_epoch(int64_t epoch) {
-  order_ = epoch_order(options_.order, split_.size(), options_.batch, options_.seed, epoch);
+  order_ = epoch_order(options_.order, split_.size(), options_.batch, options_.seed, epoch, options_.labels);
   if (options_.weight) order_.resize(size_t(batches_ * options_.batch), order_.back());
   if (options_.samples) {
     samples_.clear();
-    for (const int32_t index : order_) samples_.push_back({index, int32_t(epoch)});
+    for (size_t place = 0; place < order_.size(); ++place)
+      samples_.push_back(sample_key(options_.order, order_[place], int64_t(place), epoch));
   }
   order_epoch_ = epoch;
 }

@@ -9,9 +9,11 @@ namespace neon {
 Phase training_phase(const RunSetup& setup, const PhaseSpan& span) {
   Phase phase;
   phase.split = &setup.data.train;
-  phase.order = setup.data.streams                ? SampleOrder::streams
-                : setup.experiment.params.shuffle ? SampleOrder::drawn
-                                                  : SampleOrder::as_given;
+  const ExperimentParams& params = setup.experiment.params;
+  phase.order = setup.data.streams        ? SampleOrder::streams
+                : params.draws_by_class() ? SampleOrder::balanced
+                : params.shuffle          ? SampleOrder::drawn
+                                          : SampleOrder::as_given;
   phase.first_epoch = span.first;
   phase.epochs = span.epochs;
   phase.rule = span.phase->source.rule;
@@ -61,7 +63,7 @@ void begin_graph(const StepGraph& graph, Variables& variables) {
     if (!belongs_to_step(s.name)) kept.insert(s.name);
   for (const Value value : graph.graph.leaves(LeafKind::variable)) {
     const std::string name = graph.graph.producer(value).attributes.string("name");
-    if (kept.contains(name) || name.ends_with("/ema")) continue;
+    if (kept.contains(name) || name.ends_with("/ema") || name == kClassWeights) continue;
     Tensor& tensor = variables.at(name);
     for (int64_t i = 0; i < tensor.elements(); ++i) tensor.set(i, 0);
   }

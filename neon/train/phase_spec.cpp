@@ -28,6 +28,7 @@ StepOptions TrainedPhase::options(StepOptions run) const {
   run.freeze = {freeze, name.empty() ? "freeze" : "phases"};
   run.blank = source.cost ? source.cost->blank() : -1;
   if (!of_spec) run.histograms.clear();
+  if (reconstruct) run.class_weights = false;
   return run;
 }
 

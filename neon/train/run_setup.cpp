@@ -12,6 +12,7 @@ RunSetup::RunSetup(Experiment& experiment_, Data data_, RunOptions options_, Ran
   layout = layout_of(data);
   step = step_options(options, params);
   check_batch(options, step, layout);
+  check_balance(params.class_weights, params.draws_by_class(), layout);
   epochs = options.epochs.value_or(params.epochs);
   steps_per_epoch = (layout.train_size + step.batch - 1) / step.batch;
   int64_t first = 0;

@@ -70,6 +70,7 @@ std::unique_ptr<BatchStream> StreamFeed::open(BatchRing& ring, int slots, int64_
   options.batch = options_.batch;
   options.seed = options_.seed;
   options.order = options_.order;
+  options.labels = options_.labels;
   options.first = first;
   options.threads = options_.threads;
   options.stand_ins = !options_.weight;

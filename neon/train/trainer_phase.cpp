@@ -10,9 +10,8 @@ void Trainer::make_runner(const PhaseSpan& span) {
                                          report_.listener());
   observer_.learning() = LearningWatch();
   if (!span.phase->of_spec || !span.phase->source.cost) return;  // a constant answer means nothing to another net
-  observer_.learning().set_constant([this] {
-    return cost_of_constant(*setup_.experiment.params.cost, setup_.data, runner_->graph().outputs.size());
-  });
+  observer_.learning().set_constant(
+      [this] { return cost_of_constant(setup_.experiment.params, setup_.data, runner_->graph().outputs.size()); });
 }
 
 void Trainer::enter_phase(const PhaseSpan& span) {

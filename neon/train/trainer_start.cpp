@@ -135,6 +135,7 @@ void Trainer::set_variables(const StoredRun* resume) {
         report_.message(take_vectors(setup_, p, values));
       });
   }
+  set_class_weights(setup_.experiment.params.class_weights, setup_.data, variables_);
   if (!setup_.options.model_file.empty() && !resume)
     taken_ = take_first_weights(setup_, graphs_.back(), variables_, report_);
   if (begins && !setup_.experiment.params.freeze.empty())

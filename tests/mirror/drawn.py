@@ -6,7 +6,7 @@ import numpy as np
 
 from net import HIDDEN, LAST, LEARNED
 
-COSTS = ["CrossEntropyMulti"] * 3 + ["CrossEntropyBinary", "SumSquared", "MeanSquared", "SmoothL1Loss", "SquareHingeLoss"]
+COSTS = ["CrossEntropyMulti"] * 3 + ["CrossEntropyBinary", "SumSquared", "MeanSquared", "SmoothL1Loss", "SquareHingeLoss", "Focal", "FocalBinary"]
 SCHEDULES = [
     {"Schedule": {"step_config": 2, "change": 0.5}}, {"Schedule": {"step_config": [1, 3], "change": 0.3}},
     {"Schedule": {"step_config": [1, 3], "change": [0.02, 0.3]}}, {"StepSchedule": {"step_config": [0, 2], "change": [0.1, 0.05]}},
@@ -25,7 +25,7 @@ class Training:
         self.features, self.units, self.classes = d.randint(1, 6), d.randint(1, 8), d.randint(2, 4)
         self.hidden, self.kind = d.choice(HIDDEN + LEARNED), d.choice(COSTS)
         self.longest = 0.25 if self.hidden[0] == "Selu" else 1  # its slope of 1.75 lets long steps diverge
-        usual = {"CrossEntropyMulti": "Softmax", "CrossEntropyBinary": "Logistic"}.get(self.kind)
+        usual = {"CrossEntropyMulti": "Softmax", "CrossEntropyBinary": "Logistic", "Focal": "Softmax", "FocalBinary": "Logistic"}.get(self.kind)
         self.last = usual or d.choice([name for name in LAST if name != "Softmax"])
         self.cost_params = self.draw_cost_params()
         self.draw_data()
@@ -39,6 +39,19 @@ class Training:
         self.draw_optimizers()
         patterns = self.maybe(0.3, ["first"], ["first*", "second_bias"], ["*/W"], ["second/W", "first_bias"])
         self.freeze = patterns or []
+        self.draw_class_weights()
+
+    def draw_class_weights(self):
+        """As the spec has them, and of each sample."""
+        given, self.sample_weights = None, np.ones(self.samples)
+        if self.labelled:
+            given = self.maybe(0.3, "balanced", [self.draw.choice([0.25, 1, 3]) for _ in range(self.classes)], {"1": 2.5})
+        if given:
+            counts = np.bincount(self.y, minlength=self.classes)
+            of_class = {"balanced": lambda c: self.samples / ((counts > 0).sum() * counts[c]),
+                        list: lambda c: given[c], dict: lambda c: given.get(str(c), 1)}
+            self.sample_weights = np.array([of_class[given if given == "balanced" else type(given)](c) for c in self.y])
+        self.class_weights = given or []
 
     def is_frozen(self, array):
         layer = array.split("/")[0]
@@ -59,6 +72,7 @@ class Training:
     def draw_cost_params(self):
         known = {"CrossEntropyMulti": {"smoothing": (0.5, 0.1, 0.4), "usebits": (0.3, True), "scale": (0.3, 2.0, 0.5)},
                  "CrossEntropyBinary": {"scale": (0.3, 2.0, 0.5)}, "SmoothL1Loss": {"sigma": (0.5, 1.5)},
+                 "Focal": {"gamma": (0.6, 0.5, 1, 3)}, "FocalBinary": {"gamma": (0.6, 0.5, 3), "alpha": (0.5, 0.6)},
                  "SquareHingeLoss": {"margin": (0.5, 0.6)}}.get(self.kind, {})
         drawn = {name: self.maybe(*among) for name, among in known.items()}
         return {name: value for name, value in drawn.items() if value is not None}
@@ -127,6 +141,6 @@ class Training:
         return {"dataset": {"NPZ": {"path": "d.npz", **({"classes": self.classes} if self.labelled else {})}},
                 "layers": [affine("first", self.units, self.hidden[0]), affine("second", self.classes, self.last)],
                 "cost": {self.kind: self.cost_params}, **({} if self.labelled else {"metrics": []}),
-                "freeze": self.freeze, "optimizer": {"MultiOptimizer": self.optimizers} if several else self.optimizers["default"],
+                "freeze": self.freeze, "class_weights": self.class_weights, "optimizer": {"MultiOptimizer": self.optimizers} if several else self.optimizers["default"],
                 "batch_size": self.batch, "epochs": self.epochs, "shuffle": False, "accumulate": self.accumulate,
                 "ema": self.ema, "datatype": "f64"}

@@ -31,7 +31,8 @@ def train(told):
         total = 0
         for first in range(0, told.samples, told.batch):
             some = slice(first, first + told.batch)
-            costs, gradients = step(weights, told.hidden, told.last, told.kind, told.cost_params, told.x[some], told.t[some])
+            costs, gradients = step(weights, told.hidden, told.last, told.kind, told.cost_params, told.x[some], told.t[some],
+                                    told.sample_weights[some])
             total += costs.sum()
             sums, count = {name: sums[name] + g for name, g in gradients.items()}, count + len(costs)
             if (number + 1) % told.accumulate == 0:

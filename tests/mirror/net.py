@@ -77,6 +77,16 @@ def cost(kind, p, last, y, t):
         t = t * (1 - p.get("smoothing", 0)) + p.get("smoothing", 0) / classes
         unit = 1 / math.log(2) if p.get("usebits") else 1
         return -unit * (t * np.log(y)).sum(1), unit * p.get("scale", 1) * (y - t)
+    if kind == "Focal":
+        left, gamma = 1 - y, p.get("gamma", 2)
+        slope = t * (gamma * left ** (gamma - 1) * np.log(y) - left ** gamma / y)
+        return -(t * left ** gamma * np.log(y)).sum(1), y * (slope - (y * slope).sum(1, keepdims=True))
+    if kind == "FocalBinary":
+        gamma, alpha = p.get("gamma", 2), p.get("alpha", 0.25)
+        yes, no = alpha * t, (1 - alpha) * (1 - t)
+        slope = (yes * (gamma * (1 - y) ** (gamma - 1) * np.log(y) - (1 - y) ** gamma / y) -
+                 no * (gamma * y ** (gamma - 1) * np.log(1 - y) - y ** gamma / (1 - y)))
+        return -(yes * (1 - y) ** gamma * np.log(y) + no * y ** gamma * np.log(1 - y)).sum(1), slope * y * (1 - y)
     if kind == "CrossEntropyBinary":
         return -(t * np.log(y) + (1 - t) * np.log(1 - y)).sum(1), p.get("scale", 1) * (y - t)
     slope = LAST[last][1](y)
@@ -105,10 +115,11 @@ def forward(weights, hidden, last, x):
     return sums, values, LAST[last][0](values @ weights["second/W"].T + weights["second_bias/b"])
 
 
-def step(weights, hidden, last, cost_kind, cost_params, x, t):
-    """Costs of a batch's samples, and gradients of their sum."""
+def step(weights, hidden, last, cost_kind, cost_params, x, t, sample_weights):
+    """Weighted costs of a batch's samples, and gradients of their sum."""
     sums, values, y = forward(weights, hidden, last, x)
     costs, g = cost(cost_kind, cost_params, last, y, t)
+    costs, g = costs * sample_weights, g * sample_weights[:, None]
     slopes, arriving = learned(weights, hidden), g @ weights["second/W"]
     back = arriving * hidden[2](sums, *slopes)
     gradients = {"second/W": g.T @ values, "second_bias/b": g.sum(0), "first/W": back.T @ x, "first_bias/b": back.sum(0)}

@@ -72,6 +72,30 @@ def one_hot(labels, classes):
     return np.eye(classes)[np.asarray(labels)]
 
 
+def focal_costs(case, logits, saturated, targets, multi):
+    """Lin et al. 2017, formula 5; of one class, and of each yes or no."""
+    hot, soft, yes_no = targets
+
+    def focal(v, t, gamma):
+        p = F.softmax(v, 1)
+        return -(t * (1 - p) ** gamma * F.log_softmax(v, 1)).sum(1)
+
+    def focal_binary(v, t, gamma, alpha):
+        p, entropy = torch.sigmoid(v), F.binary_cross_entropy_with_logits(v, t, reduction="none")
+        right, weight = t * p + (1 - t) * (1 - p), alpha * t + (1 - alpha) * (1 - t)
+        return (weight * (1 - right) ** gamma * entropy).sum(1)
+
+    case("Focal", logits, hot, lambda v, t: focal(v, t, 2), "Softmax")
+    case("Focal", logits, soft, lambda v, t: focal(v, t, 2), "Softmax")
+    for gamma in (0.5, 3):
+        case({"Focal": {"gamma": gamma}}, logits, hot, lambda v, t: focal(v, t, gamma), "Softmax")
+        case({"FocalBinary": {"gamma": gamma, "alpha": 0.75}}, logits, yes_no,
+             lambda v, t: focal_binary(v, t, gamma, 0.75), "Logistic")
+    case({"Focal": {"gamma": 0}}, saturated, hot, multi, "Softmax")
+    for x in (logits, saturated):
+        case("FocalBinary", x, yes_no, lambda v, t: focal_binary(v, t, 2, 0.25), "Logistic")
+
+
 def costs():
     n, k = 5, 4
     logits = draw("logits", (n, k), 2)
@@ -80,8 +104,7 @@ def costs():
     soft = F.softmax(torch.tensor(draw("soft", (n, k))), 1).numpy().astype(np.float32).astype(np.float64)
     share = F.softmax(torch.tensor(draw("share", (n, k))), 1).numpy().astype(np.float32).astype(np.float64)
     yes_no = (stream("yes or no").random((n, k)) < 0.5) * 1.0
-    y, t = draw("y", (n, k)), draw("t", (n, k))
-    cases = []
+    y, t, cases = draw("y", (n, k)), draw("t", (n, k)), []
 
     def case(cost, x, target, value, activation="Identity"):
         g = draw(cost, (n, 1))
@@ -113,6 +136,7 @@ def costs():
     case("CrossEntropyBinary", share, yes_no, lambda v, t: F.binary_cross_entropy(v, t, reduction="none").sum(1))
     case("CrossEntropyBinary", logits, soft,
          lambda v, t: F.binary_cross_entropy(F.softmax(v, 1), t, reduction="none").sum(1), "Softmax")
+    focal_costs(case, logits, saturated, (hot, soft, yes_no), multi)
     case("SumSquared", y, t, lambda v, t: 0.5 * F.mse_loss(v, t, reduction="none").sum(1))
     case("MeanSquared", y, t, lambda v, t: 0.5 * F.mse_loss(v, t, reduction="none").mean(1))
     for sigma in (1, 2, 0.5):

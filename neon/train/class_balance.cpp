@@ -1,0 +1,125 @@
+#include "neon/train/class_balance.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "neon/core/key_error.h"
+#include "neon/core/message.h"
+
+namespace neon {
+
+namespace {
+
+constexpr int64_t kUneven = 5;  // the largest class over the smallest
+
+double weight_from(const Setting& from, Problems& problems) {
+  double weight = 1;
+  Value_of<double>::read(from, weight, at_least(0), problems);
+  return weight;
+}
+
+std::string name_of_class(const std::vector<std::string>& names, size_t number) {
+  return number < names.size() ? in_quotes(names[number]) : text("class ", number);
+}
+
+std::vector<double> balanced_weights(const Data& data) {
+  std::vector<double> counts(size_t(data.classes), 0.0);
+  double all = 0, present = 0;
+  for (int64_t i = 0; i < data.train.label_count(); ++i)
+    if (const int32_t label = data.train.label(i); label >= 0) ++counts[size_t(label)], ++all;
+  for (const double count : counts) present += count > 0;
+  std::vector<double> out;
+  for (const double count : counts) out.push_back(count > 0 ? all / (present * count) : 0);
+  return out;
+}
+
+std::vector<double> weights_by_name(const ClassWeights& weights, const Data& data) {
+  std::vector<std::string> known = data.class_names;
+  for (int64_t c = int64_t(known.size()); c < data.classes; ++c) known.push_back(text(c));
+  std::vector<double> out(size_t(data.classes), 1.0);
+  for (const auto& [name, weight] : weights.named) {
+    const auto found = std::ranges::find(known, name);
+    if (found == known.end())
+      fail_about("class_weights", "no class is named ", in_quotes(name), did_you_mean(name, known),
+                 " (known: ", list_text(known), ")");
+    out[size_t(found - known.begin())] = weight;
+  }
+  return out;
+}
+
+}  // namespace
+
+void Value_of<ClassWeights>::read(const Setting& from, ClassWeights& out, const Constraint&, Problems& problems) {
+  out = {};
+  if (from.is_scalar() && from.value == "balanced") {
+    out.balanced = true;
+  } else if (from.is_list()) {
+    for (const Setting& item : from.items) out.numbers.push_back(weight_from(item, problems));
+  } else if (from.is_map()) {
+    for (const auto& entry : from.entries) out.named.emplace_back(entry.key, weight_from(entry.value, problems));
+  } else if (!from.is_null()) {
+    detail::wrong_type(from, "balanced, [number, ...] or {class: number}", problems);
+  }
+}
+
+Setting Value_of<ClassWeights>::write(const ClassWeights& value) {
+  if (value.balanced) return Setting::scalar("balanced");
+  if (!value.named.empty()) {
+    std::vector<Setting::Entry> entries;
+    for (const auto& [name, weight] : value.named) entries.push_back({name, Value_of<double>::write(weight)});
+    return Setting::map(std::move(entries));
+  }
+  return Value_of<std::vector<double>>::write(value.numbers);
+}
+
+void check_balance(const ClassWeights& weights, bool draws_by_class, const DataLayout& data) {
+  if (weights.is_given() && (data.classes == 0 || data.label_of == LabelOf::sequence))
+    fail_about("class_weights", "is for classes, and the data set has ",
+               data.classes == 0 ? "none" : "sequences of labels", "; leave it out");
+  if (draws_by_class && (data.classes == 0 || data.label_of != LabelOf::sample))
+    fail_about("sampling", "balanced draws samples by their class, and the data set has ",
+               data.classes == 0 ? text("no classes") : text("a class for each ", name_of(data.label_of)),
+               "; leave it out");
+}
+
+std::vector<double> weights_of_classes(const ClassWeights& weights, const Data& data) {
+  const bool none_counts =
+      !weights.numbers.empty() && std::ranges::none_of(weights.numbers, [](double w) { return w > 0; });
+  if (none_counts) fail_about("class_weights", "are all 0, so nothing would be learnt");
+  if (weights.balanced && data.train.label_count() == 0)
+    fail_about("class_weights",
+               "balanced counts the labels, which a streamed set of tokens does not have; give numbers");
+  if (weights.balanced) return balanced_weights(data);
+  if (!weights.named.empty()) return weights_by_name(weights, data);
+  if (int64_t(weights.numbers.size()) != data.classes)
+    fail_about("class_weights", "has ", weights.numbers.size(), " numbers, the data set has ", data.classes,
+               " classes: one for each");
+  return weights.numbers;
+}
+
+void set_class_weights(const ClassWeights& weights, const Data& data, Variables& variables) {
+  if (!variables.has(kClassWeights)) return;
+  const std::vector<double> each = weights_of_classes(weights, data);
+  for (size_t c = 0; c < each.size(); ++c) variables.at(kClassWeights).set(int64_t(c), each[c]);
+}
+
+std::vector<double> factors_of_classes(const ClassWeights& weights, bool draws_by_class, const Data& data) {
+  std::vector<double> out(size_t(data.classes), 1.0);
+  if (weights.is_given()) out = weights_of_classes(weights, data);
+  if (!draws_by_class) return out;
+  const std::vector<double> drawn = balanced_weights(data);
+  for (size_t c = 0; c < out.size(); ++c) out[c] *= drawn[c];
+  return out;
+}
+
+std::string imbalance_text(const std::vector<int64_t>& counts, const std::vector<std::string>& names) {
+  if (counts.size() < 2) return "";
+  const auto [least, most] = std::ranges::minmax_element(counts);
+  if (*least == 0 || *most <= kUneven * *least) return "";
+  const auto of = [&](auto at) { return name_of_class(names, size_t(at - counts.begin())); };
+  return text(of(most), " has ", *most, " training samples, ", of(least), " ", *least, ": ",
+              std::lround(double(*most) / double(*least)),
+              " times as many; `class_weights: balanced` or `sampling: balanced` lets small classes count as much");
+}
+
+}  // namespace neon

@@ -1,0 +1,96 @@
+#!/usr/bin/python3
+"""Classes of different sizes: weights of classes, balanced sampling, and the line of `neon check` about them."""
+import numpy as np
+
+import support
+from support import IRIS, Case, png, tensors
+
+NET = """\
+dataset: {ImageFolder: {path: photos, test: 0.2}}
+augment: [RandomCrop: {pad: 1}, Flip]
+layers:
+  - Affine: {nout: 4, init: Kaiming, activation: Tanh}
+  - Affine: {nout: classes, init: Kaiming, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: {Adam: {learning_rate: 0.01}}
+batch_size: 8
+epochs: 2
+"""
+
+
+class Imbalance(Case):
+    def photos(self, **classes):
+        rng = np.random.default_rng(1)
+        for name, count in classes.items():
+            for i in range(count):
+                self.write(f"photos/{name}/{i}.png", png(rng.integers(0, 255, (6, 6, 3), np.uint8)))
+
+    def test_check_shows_uneven_classes(self):
+        self.photos(cat=50, dog=5, owl=20)
+        spec = self.write("s.yaml", NET)
+        self.assertIn("note    'cat' has 40 training samples, 'dog' 4: 10 times as many; `class_weights: balanced`",
+                      self.neon("check", spec).out)
+        self.photos(dog=15)
+        self.assertNotIn("times as many", self.neon("check", spec).out)
+
+    def test_balanced_sampling_is_the_same_streamed_and_resumed(self):
+        self.photos(cat=40, dog=6)
+        spec = self.write("s.yaml", NET + "sampling: balanced\n")
+        found = []
+        for more in ["--set", "dataset.stream=false"], ["--set", "dataset.stream=true"], ["-e", "1"]:
+            self.neon("-r", "1", "-s", "m.safetensors", spec, *more)
+            found.append(tensors(self.path("m.safetensors"))[0]["Affine_0/W"])
+        self.assertEqual(found[0], found[1])
+        self.neon("resume", "-e", "2", "m.safetensors")
+        self.assertEqual(found[0], tensors(self.path("m.safetensors"))[0]["Affine_0/W"])
+        self.neon("-r", "1", "-s", "m.safetensors", spec, "--set", "sampling=all")
+        self.assertNotEqual(found[0], tensors(self.path("m.safetensors"))[0]["Affine_0/W"])
+
+    def test_small_classes_are_found(self):
+        """Of two overlapping classes, 1 of 21 samples in the small one: a net that minimises the mean cost calls all large."""
+        rng = np.random.default_rng(3)
+        draw = lambda many, few: (np.concatenate([rng.normal(0, 1, (many, 2)), rng.normal(1.5, 1, (few, 2))]).astype(np.float32),
+                                  np.array([0] * many + [1] * few))
+        (x, y), (x_test, y_test) = draw(1000, 50), draw(0, 500)
+        np.savez(self.path("d.npz"), x_train=x, y_train=y, x_test=x_test, y_test=y_test)
+        spec = self.write("s.yaml", """\
+dataset: {NPZ: {path: d.npz, classes: 2}}
+layers: [Affine: {nout: 2, init: Kaiming, bias: {Constant: 0}, activation: Softmax}]
+cost: CrossEntropyMulti
+optimizer: {Adam: {learning_rate: 0.02}}
+batch_size: 50
+epochs: 20
+""")
+        wrong = lambda *more: float(support.re.search(r"Top1Misclass ([\d.]+)", self.neon("-r", "1", spec, *more).out)[1])
+        self.assertGreater(wrong(), 50)
+        # The balanced border lies halfway between the means: P(N(0, 1) > 1.5 / sqrt 2) = 14.4 % of a class lie beyond it.
+        for more in "class_weights=balanced", "sampling=balanced", "class_weights={1: 20}", "class_weights=[0.05, 1]":
+            self.assertLess(abs(wrong("--set", more) - 14.4), 6, more)
+
+    def test_mistakes(self):
+        for key, says in (("class_weights: [1, 2]", "s.yaml:9:16: class_weights: has 2 numbers, the data set has 3 classes: one for each"),
+                          ("class_weights: {setosa: 2, virginca: 1}", "class_weights: no class is named 'virginca'; did you mean virginica?"),
+                          ("class_weights: [1, -2, 1]", "-2"), ("class_weights: [0, 0, 0]", "are all 0"), ("class_weights: equal", "balanced, [number, ...] or {class: number}"),
+                          ("sampling: equal", "balanced"), ("sampling: balanced\nshuffle: false", "balanced sampling draws an order")):
+            self.refused(2, self.spec(IRIS + key + "\n"), says=says)
+        numbers = self.spec(IRIS.replace("Iris", "{Iris: {autoencoder: true}}").replace("nout: 3", "nout: 4").replace("CrossEntropyMulti", "MeanSquared"))
+        for verb in [], ["check"]:
+            self.refused(2, *verb, numbers, "--set", "class_weights=balanced", says="class_weights: is for classes, and the data set has none")
+            self.refused(2, *verb, numbers, "--set", "sampling=balanced", says="sampling: balanced draws samples by their class, and the data set has no classes")
+
+    def test_weights_of_one_change_nothing(self):
+        for weights in "[]", "[1, 1, 1]", "{setosa: 1}":
+            self.neon("-r", "1", "-s", f"m{len(weights)}", self.spec(), "--set", "class_weights=" + weights)
+            self.assertEqual(tensors(self.path(f"m{len(weights)}"))[0]["Affine_0/W"], tensors(self.path("m2"))[0]["Affine_0/W"])
+        self.neon("resume", "-e", "5", "m9")
+
+    def test_the_first_cost_is_weighted(self):
+        line = lambda weights: support.re.search(r"begins at ([\d.]+); ([\d.]+) for", self.neon("check", "-r", "1", self.spec(), "--set", "class_weights=" + weights).out)
+        one, two, only = (line(weights) for weights in ("[]", "[2, 2, 2]", "[0, 0, 1]"))
+        for place in 1, 2:
+            self.assertLess(abs(float(two[place]) / float(one[place]) - 2), 0.01)
+        self.assertEqual(float(only[2]), 0)  # the same answer is right for all samples that count
+
+
+if __name__ == "__main__":
+    support.main()
