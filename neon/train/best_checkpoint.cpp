@@ -45,9 +45,9 @@ void BestCheckpoint::put() {
 std::string BestCheckpoint::write() {
   if (!holds_) return "";
   return warning_of([&] {
-    CheckpointSaver(beside(), 0).save(std::move(held_), epoch_);
-    drop();
+    CheckpointSaver(beside(), 0).save(held_, epoch_);
     put();
+    drop();
     sync_folder_of(path_);
   });
 }

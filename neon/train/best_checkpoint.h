@@ -20,7 +20,8 @@ class BestCheckpoint {
 
   // Holds a copy of the net.
   void hold(const TensorFile& net, int64_t epoch);
-  // Writes the net that is held, if there is one. The following return a warning, or "".
+  // Writes the net that is held, if there is one; a net that could not be written stays held. The following return a
+  // warning, or "".
   std::string write();
   // The checkpoint at this path is the best. On a disk without hard links it is copied.
   std::string take(const std::string& checkpoint);

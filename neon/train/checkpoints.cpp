@@ -83,6 +83,7 @@ std::vector<std::string> Checkpoints::write(const Position& position, const Vari
     throw;
   }
   if (is_best_ && best_.wanted()) warning = best_.take(setup_.options.save_path);
+  else if (!warning.empty()) warning = best_.write();  // the disk has taken the other one
   if (!warning.empty()) messages.push_back(warning);
   return messages;
 }

@@ -45,6 +45,10 @@ std::string ResultsTable::add(const Position& position, double cost, double rate
     line += found == results.end() ? std::string(",") : text(",", found->second);
   }
   pending_ += line + "\n";
+  return flush();
+}
+
+std::string ResultsTable::flush() {
   if (const int error = write_at(file_, end_, pending_.data(), pending_.size())) {
     if (std::exchange(failing_, true)) return "";
     return text("warning: cannot write ", path_, ": ", system_message(error), "; training goes on");

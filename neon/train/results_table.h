@@ -18,6 +18,8 @@ class ResultsTable {
   // where the line cannot be written, else "".
   std::string add(const Position& position, double cost, double rate, double seconds,
                   const std::map<std::string, double>& results);
+  // Writes lines that could not be written before, and returns the same.
+  std::string flush();
 
  private:
   const std::string path_;

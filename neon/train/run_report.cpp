@@ -46,6 +46,7 @@ void RunReport::open_results(const std::string& set, const Position& position) {
 }
 
 void RunReport::close_metrics_file(RunStatus status) {
+  if (const std::string warning = results_ ? results_->flush() : ""; !warning.empty()) message(warning);
   if (log_) log_->close(status);
 }
 
