@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <filesystem>
 #include <memory>
 #include <set>
 
@@ -34,6 +35,16 @@ struct RunningTrial {
   std::unique_ptr<ChildProcess> process;
   bool reported = false;  // its last line has come, or it was pruned
 };
+
+// Names of data beside the spec become absolute: the best spec stands in another folder.
+void name_data_from_root(Setting& setting, const std::filesystem::path& folder) {
+  for (Setting& item : setting.items) name_data_from_root(item, folder);
+  for (auto& entry : setting.entries) name_data_from_root(entry.value, folder);
+  std::error_code error;
+  if (!setting.is_scalar() || setting.value.empty() || !std::filesystem::exists(folder / setting.value, error)) return;
+  const auto absolute = std::filesystem::canonical(folder / setting.value, error);
+  if (!error) setting.value = absolute.string();
+}
 
 class Search {
  public:
@@ -190,7 +201,9 @@ class Search {
   void write_best(const Trial& trial) {
     std::string command = "neon " + shell_word(plan_.path);
     for (const auto& [name, value] : trial.values) command += " --value " + shell_word(text(name, "=", value));
-    const Spec spec = load_spec(plan_.path, line_.overrides, {trial.values});
+    Spec spec = load_spec(plan_.path, line_.overrides, {trial.values});
+    const std::filesystem::path folder = std::filesystem::path(plan_.path).parent_path();
+    if (Setting* const data = spec.root.find("dataset")) name_data_from_root(*data, folder.empty() ? "." : folder);
     const std::string head = text("# Trial ", trial.number, ", the best: ", printable(words_of(trial)),
                                   "\n# The same with seed and all: ", printable(command), " -r ", trial.seed, "\n");
     write_whole(folder_.file("best.yaml"), head + write_yaml(spec.root));

@@ -163,6 +163,14 @@ class Search(Case):
         self.assertIn(f"range {RATE} changes nothing and is not searched", said.err)
         self.assertEqual([list(row["values"]) for row in self.rows("s-search")], [["units"], ["units"]])
 
+    def test_the_best_spec_finds_its_data(self):
+        self.write("specs/data/flowers.csv", "a,b,y\n" + "".join(f"{i % 7},{i % 5},{i % 2}\n" for i in range(40)))
+        spec = self.write("specs/table.yaml", SEARCH.replace("Iris", "{CSV: {path: data/flowers.csv, target: y}}")
+                          .replace("nout: 3", "nout: 2").replace("batch_size: 16", "batch_size: 8"))
+        self.search(spec, "--trials", "2")
+        best = self.neon(self.path("table-search/best.yaml"), "-b", "cpu", "-r", "3", cwd=self.cache)
+        self.assertIn("trained 3 epochs", best.out)
+
     def test_ranges_of_older_files(self):
         old = os.path.abspath(os.path.join(os.path.dirname(__file__), "../old/mlp-iris-hyperopt-small.yaml"))
         self.write("old.yaml", self.read(old))
