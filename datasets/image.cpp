@@ -1,7 +1,9 @@
 #include "datasets/image.h"
 
 #include <algorithm>
+#include <vector>
 
+#include "datasets/exif.h"
 #include "datasets/file.h"
 #include "datasets/jpeg_image.h"
 #include "datasets/png_image.h"
@@ -15,6 +17,27 @@ namespace {
   fail(ErrorKind::data, source, ": expected a JPEG or PNG image", looks_like_clause(bytes.substr(0, 512)));
 }
 
+// As read_jpeg_to. The middle of the stored image, turned, is the middle of the upright one.
+ImageSize read_upright_to(std::string_view bytes, const ImageFormat& format, const std::string& source,
+                          const ImageSize& wanted, std::span<uint8_t> to, Resizer& resizer) {
+  const int orientation = exif_orientation(bytes), channels = int(format.channels);
+  if (orientation == 1) return read_jpeg_to(bytes, channels, format.size, source, wanted, to, resizer);
+  std::vector<uint8_t> stored(to.size());
+  const ImageSize as_stored = upright_size(wanted, orientation);  // the way back swaps the same axes
+  const ImageSize size = read_jpeg_to(bytes, channels, format.size, source, as_stored, stored, resizer);
+  if (size == as_stored) set_upright(stored, size, channels, orientation, to);
+  return upright_size(size, orientation);
+}
+
+// (H,W,C)
+Tensor upright(const Tensor& stored, int orientation) {
+  if (orientation == 1) return stored;
+  const ImageSize size{stored.shape()[0], stored.shape()[1]}, turned = upright_size(size, orientation);
+  Tensor out(DType::u8, {turned.height, turned.width, stored.shape()[2]});
+  set_upright(stored.as<uint8_t>(), size, stored.shape()[2], orientation, out.as<uint8_t>());
+  return out;
+}
+
 }  // namespace
 
 bool is_image_name(std::string_view name) {
@@ -23,7 +46,7 @@ bool is_image_name(std::string_view name) {
 }
 
 ImageSize image_size(std::string_view bytes, const std::string& source) {
-  if (is_jpeg(bytes)) return jpeg_size(bytes, source);
+  if (is_jpeg(bytes)) return upright_size(jpeg_size(bytes, source), exif_orientation(bytes));
   if (is_png(bytes)) return png_size(bytes, source);
   no_image(bytes, source);
 }
@@ -31,7 +54,7 @@ ImageSize image_size(std::string_view bytes, const std::string& source) {
 ImageSize read_image_to(std::string_view bytes, const ImageFormat& format, const std::string& source,
                         const ImageSize& wanted, std::span<uint8_t> to, Resizer& resizer) {
   NEON_ASSERT(int64_t(to.size()) == wanted.height * wanted.width * format.channels);
-  if (is_jpeg(bytes)) return read_jpeg_to(bytes, int(format.channels), format.size, source, wanted, to, resizer);
+  if (is_jpeg(bytes)) return read_upright_to(bytes, format, source, wanted, to, resizer);
   if (!is_png(bytes)) no_image(bytes, source);
   const Tensor image = read_png(bytes, int(format.channels), source);
   const ImageSize size{image.shape()[0], image.shape()[1]};
@@ -43,7 +66,10 @@ ImageSize read_image_to(std::string_view bytes, const ImageFormat& format, const
 }
 
 Tensor read_image(std::string_view bytes, const ImageFormat& format, const std::string& source) {
-  if (format.size == 0 && is_jpeg(bytes)) return read_jpeg(bytes, int(format.channels), 1, source);
+  if (format.size == 0 && is_jpeg(bytes)) {
+    const Tensor stored = read_jpeg(bytes, int(format.channels), 1, source);
+    return upright(stored, exif_orientation(bytes));
+  }
   if (format.size == 0 && is_png(bytes)) return read_png(bytes, int(format.channels), source);
   if (format.size == 0) no_image(bytes, source);
   Tensor out(DType::u8, {format.size, format.size, format.channels});

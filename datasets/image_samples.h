@@ -24,7 +24,7 @@ struct ImageParams : StreamParams {
       closed(0, 8192), Unit{"pixels"});
     p("channels", &ImageParams::channels,
       "Channels: 3 for RGB, 1 for grey (0.299 R + 0.587 G + 0.114 B, as in JPEG). Transparent pixels of a PNG are "
-      "drawn on black; its gamma is applied. EXIF rotation is ignored.",
+      "drawn on black; its gamma is applied. JPEGs are turned upright by their EXIF orientation.",
       closed(1, 3), Alias{"channel_count"});
     p("normalize", &ImageParams::normalize, "Scales pixels to 0 to 1 instead of 0 to 255.");
     p("on_bad_sample", &ImageParams::on_bad_sample,

@@ -1,0 +1,79 @@
+#include "datasets/exif.h"
+
+#include <algorithm>
+
+namespace neon {
+
+namespace {
+
+constexpr std::string_view kExif("Exif\0\0", 6);
+constexpr uint32_t kOrientation = 0x0112, kShort = 3;
+constexpr size_t kEntryBytes = 12;
+
+// A TIFF structure, whose numbers begin with their low or their high byte; 0 behind its end.
+struct Tiff {
+  std::string_view bytes;
+  uint32_t number(size_t at, size_t size) const {
+    if (at > bytes.size() || bytes.size() - at < size) return 0;
+    const bool low_first = bytes.starts_with("II");
+    uint32_t out = 0;
+    for (size_t i = 0; i < size; ++i) out = out << 8 | uint8_t(bytes[low_first ? at + size - 1 - i : at + i]);
+    return out;
+  }
+};
+
+int orientation_in(const Tiff& tiff) {
+  if (!tiff.bytes.starts_with("II") && !tiff.bytes.starts_with("MM")) return 1;
+  const size_t directory = tiff.number(4, 4), entries = tiff.number(directory, 2);
+  for (size_t k = 0; k < entries; ++k) {
+    const size_t entry = directory + 2 + k * kEntryBytes;
+    if (tiff.number(entry, 2) != kOrientation || tiff.number(entry + 2, 2) != kShort) continue;
+    const uint32_t value = tiff.number(entry + 8, 2);
+    return value >= 1 && value <= 8 ? int(value) : 1;
+  }
+  return 1;
+}
+
+bool swaps_axes(int orientation) { return orientation >= 5; }
+
+}  // namespace
+
+int exif_orientation(std::string_view jpeg) {
+  constexpr uint8_t kMark = 0xff, kApp1 = 0xe1, kScan = 0xda;
+  const auto byte = [&](size_t at) { return at < jpeg.size() ? uint8_t(jpeg[at]) : uint8_t(0); };
+  for (size_t at = 2; byte(at) == kMark;) {
+    while (byte(at + 1) == kMark) ++at;  // a mark may have several of these before it
+    const uint8_t kind = byte(at + 1);
+    const size_t length = size_t(byte(at + 2)) << 8 | byte(at + 3);
+    if (kind == kScan || length < 2 || at + 2 + length > jpeg.size()) return 1;
+    const std::string_view segment = jpeg.substr(at + 4, length - 2);
+    if (kind == kApp1 && segment.starts_with(kExif)) return orientation_in({segment.substr(kExif.size())});
+    at += 2 + length;
+  }
+  return 1;
+}
+
+ImageSize upright_size(const ImageSize& stored, int orientation) {
+  if (!swaps_axes(orientation)) return stored;
+  return {stored.width, stored.height};
+}
+
+// Stored row r lies at the top (1, 2), bottom (3, 4), left (5, 8) or right (6, 7), counted from that side; stored
+// columns from the left (1, 4), right (2, 3), top (5, 6) or bottom (7, 8).
+void set_upright(std::span<const uint8_t> stored, const ImageSize& size, int64_t channels, int orientation,
+                 std::span<uint8_t> upright) {
+  const ImageSize out = upright_size(size, orientation);
+  const bool swaps = swaps_axes(orientation);
+  const bool rows_back = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+  const bool columns_back = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
+  for (int64_t y = 0; y < out.height; ++y)
+    for (int64_t x = 0; x < out.width; ++x) {
+      int64_t row = swaps ? x : y, column = swaps ? y : x;
+      if (rows_back) row = size.height - 1 - row;
+      if (columns_back) column = size.width - 1 - column;
+      std::copy_n(&stored[size_t((row * size.width + column) * channels)], channels,
+                  &upright[size_t((y * out.width + x) * channels)]);
+    }
+}
+
+}  // namespace neon
