@@ -34,7 +34,7 @@ class Inspection(Case):
         self.refused(2, "check", self.spec(), "--set", "layers=[Repeet: {times: 2}]", says=["unknown layer 'Repeet'", "Repeat"])
         self.assertIn("a single value sets keep", self.neon("help", "Dropout").out)
         self.refused(2, "help", "eval_freq", says=["'eval_freq'", "neon --help the options"])
-        self.refused(2, "help", "keep", says=["it is a parameter of Dropout;"])
+        self.refused(2, "help", "keep", says=["it is a parameter of Dropout, StochasticDepth;"])
 
     def test_help_of_a_name_that_is_a_kind_too_shows_both(self):
         page = self.neon("help", "activation").out
