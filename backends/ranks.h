@@ -48,6 +48,10 @@ class Ranks {
   virtual uint64_t seed() const = 0;
   // All ranks have met, and agree on what they do.
   virtual void set_started() {}
+  // The device of this rank, for its name: "GPU 1". Without: the CPU.
+  virtual void set_device(const std::string&) {}
+  // While this rank waits for its device, and so for what the devices of the others give it.
+  virtual void set_waiting(bool) {}
   // While this rank does what the others have no part in, however long that takes.
   virtual void set_alone(bool) {}
   // The name of this rank in messages: "rank 1 of 2 (node7)".

@@ -115,6 +115,7 @@ class LayerContext {
   Freeze freeze;                       // the parameters that the step does not train
   BatchShare share;                    // of the batch, where others compute the rest; count 0: all of it
   bool shared_statistics = false;      // statistics are those of the whole batch, otherwise of this share
+  bool wide_gradients = false;         // ranks add up gradients of 16 bits in the type of the arithmetic
   bool caffe = false;                  // --caffe: dropout scales while training
   bool data_channels_last = false;     // images come from the data set as (N,H,W,C)
   bool outputs_channels_last = false;  // and go to the cost so

@@ -4,12 +4,12 @@
 
 namespace neon {
 
-// Puts the sum over all ranks in the place of each value, by exchanges of some values each, in the order in which the
-// values are made.
+// Puts the sum over all ranks in the place of each value, by exchanges of some values of one type each, in the order in
+// which the values are made.
 void exchange_in_buckets(Graph& graph, const std::vector<Value*>& values);
 
-// Gives gradients, the cost and the updates of layers' states, each of them this rank's part, for the whole batch. In
-// 16 bits without masters, gradients are then in the type of the arithmetic.
+// Gives gradients, the cost and the updates of layers' states, each of them this rank's part, for the whole batch. The
+// gradients are added up in their own type, or in that of the arithmetic (`wide_gradients`).
 void exchange_parts(StepGraph& step, LayerContext& context, std::vector<Value>& gradients, Value& cost);
 
 }  // namespace neon

@@ -87,6 +87,7 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   context.freeze = options.freeze;
   context.share = options.share;
   context.shared_statistics = options.shared_statistics;
+  context.wide_gradients = options.wide_gradients;
   say_order(context, data, options, true);
   const Batch batch = batch_of(step.graph, data, data.rows(), options, true);
   context.data_lengths = batch.lengths;

@@ -56,6 +56,7 @@ struct StepOptions {
   int64_t streams = 0;
   BatchShare share = {};            // of the batch, of which `batch` samples are this rank's; count 0: all of it
   bool shared_statistics = false;   // batch norm is over the whole batch, otherwise over each rank's share
+  bool wide_gradients = false;      // ranks add up gradients of 16 bits in the type of the arithmetic
   int64_t blank = -1;               // Cost::blank()
   Freeze freeze = {};               // parameters that are not trained
   bool class_weights = false;       // the cost of a sample is times the weight of its class, in kClassWeights

@@ -1,6 +1,6 @@
 // The kernels of a training step as a GPU runs them, and how long NVRTC takes to compile those that are generated.
 // Needs no GPU.
-//   tools/lowering [OPTIONS OF neon] SPEC     e.g. -d f16 examples/bench/googlenet.yaml
+//   tools/lowering [OPTIONS OF neon] SPEC     e.g. -d f16 examples/bench/googlenet.yaml; -m 2: rank 0 of two
 //   tools/lowering --source N …               the text of kernel N alone
 //   tools/lowering --texts …                  the kernels and their texts, to compare two commits; compiles nothing
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include "backends/cuda/compile.h"
 #include "backends/cuda/op_source.h"
 #include "backends/cuda/source.h"
+#include "backends/graph/ops.h"
 #include "neon/cli/session.h"
 #include "neon/train/batch_feed.h"
 
@@ -27,8 +28,10 @@ StepGraph graph_of(const CommandLine& line) {
   RunOptions options = line.run();
   const DataLayout layout = layout_of(check_data(*spec.experiment, options, spec.folder));
   const ExperimentParams& params = spec.experiment->params;
-  return training_graph(spec.experiment->network(), *params.cost, *params.optimizer, layout,
-                        step_options(options, params));
+  StepOptions step = step_options(options, params);
+  if (line.ranks > 1) step.share = share_of(step.batch, step.batch, {0, int(line.ranks)});
+  if (line.ranks > 1) step.batch = step.share.count;
+  return training_graph(spec.experiment->network(), *params.cost, *params.optimizer, layout, step);
 }
 
 // The program around a kernel, as the trainer has it compiled.
@@ -44,7 +47,7 @@ cuda::SourceContext context_of(const Lowered& lowered, std::map<std::string, int
 // What libraries are asked for counts as theirs; only a GPU tells what they refuse, such as groups with uneven padding.
 bool is_generated(const Lowered& lowered, const LoweredKernel& kernel) {
   std::map<std::string, int> scalars;
-  return !cuda::asks_library(kernel, context_of(lowered, scalars));
+  return !kernel.is(ops::exchange) && !cuda::asks_library(kernel, context_of(lowered, scalars));
 }
 
 std::string source_of(const Lowered& lowered, const LoweredKernel& kernel) {
@@ -88,7 +91,8 @@ int main(int argc, char** argv) try {
   const bool one = argc > 2 && first == "--source", texts = first == "--texts";
   const CommandLine line = parse_command_line({argv + (one ? 3 : texts ? 2 : 1), argv + argc}, finished, words);
   const StepGraph step = graph_of(line);
-  const Lowered lowered = lower(step.graph, cuda::gpu_lowering(true, line.run().tf32));
+  const Lowered lowered =
+      lower(step.graph, cuda::gpu_lowering(true, line.run().tf32, kArch, kProcessors, line.ranks > 1));
   if (one) {
     std::fputs(source_of(lowered, lowered.kernels.at(size_t(std::atoi(argv[2])))).c_str(), stdout);
     return 0;

@@ -5,6 +5,7 @@
 #include "backends/cpu/programs.h"
 #include "backends/graph/op.h"
 #include "backends/graph/ops.h"
+#include "backends/ranks/same_exchanges.h"
 #include "neon/core/team.h"
 #include "neon/core/thread_places.h"
 #include "neon/core/threads.h"
@@ -36,6 +37,7 @@ class FastProgram : public Program {
     PassSet passes = options.fuse ? kUsualPasses | options.also : options.also;
     if (options.callers_memory) passes = passes - LowerPass::kept_casts;
     lowered_ = lower(graph, {.passes = passes, .kernels = {.keeps = keeps}});
+    if (options.ranks) check_same_exchanges(*options.ranks, lowered_);
     const int threads = team_size(options.threads > 0 ? options.threads : available_threads());
     context_ = std::make_unique<Context>(lowered_, threads, options.ranks);
     arena_ = arena_of(lowered_);

@@ -1,5 +1,6 @@
 #include "backends/cuda/engine.h"
 
+#include "backends/cuda/communicator.h"
 #include "backends/cuda/convolution.h"
 #include "backends/cuda/program.h"
 
@@ -10,6 +11,13 @@ Engine::Engine(int index)
       convolutions(make_convolution_plans(device)),
       scratch(device),
       early_launches(device) {}
+
+Engine::~Engine() = default;
+
+Communicator& Engine::communicator(Ranks& ranks) {
+  if (!communicator_) communicator_ = make_communicator(ranks, device);
+  return *communicator_;
+}
 
 std::shared_ptr<Memory> Engine::resident(const void* data, size_t bytes, const std::string& what) {
   auto& known = residents_[{data, bytes}];

@@ -10,6 +10,7 @@
 
 namespace neon::cuda {
 
+class Communicator;
 class ConvolutionPlans;
 class CudaProgram;
 
@@ -17,18 +18,22 @@ class CudaProgram;
 class Engine {
  public:
   explicit Engine(int index);
+  ~Engine();
   std::shared_ptr<Device> device;
   std::shared_ptr<ConvolutionPlans> convolutions;
   Scratch scratch;  // programs run one after the other
   EarlyLaunches early_launches;
   // The copy of host memory that all programs read, as long as one of them has it.
   std::shared_ptr<Memory> resident(const void* data, size_t bytes, const std::string& what);
+  // Joins this GPU to those of the other ranks, which do so at the same time.
+  Communicator& communicator(Ranks& ranks);
   // Runs that a program has queued are sent off before another program's, and before variables are touched.
   void take_turn(CudaProgram* program);
   void leave(CudaProgram* program) { queued_ = queued_ == program ? nullptr : queued_; }
 
  private:
   CudaProgram* queued_ = nullptr;
+  std::unique_ptr<Communicator> communicator_;
   std::map<std::pair<const void*, size_t>, std::weak_ptr<Memory>> residents_;
 };
 

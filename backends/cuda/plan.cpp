@@ -7,7 +7,7 @@
 #include "backends/cuda/product.h"
 #include "backends/cuda/turned.h"
 #include "backends/cuda/turned_convolution.h"
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 #include "backends/graph/plan.h"
 
 namespace neon::cuda {
@@ -19,6 +19,13 @@ constexpr int64_t kMostRecorded = 1024;  // elements of an output that goes to t
 }  // namespace
 
 const std::string& leaf_name(const Graph& graph, Value leaf) { return graph.producer(leaf).attributes.string("name"); }
+
+LowerOptions lowering_of(const DeviceOptions& options, const Device& device) {
+  LowerOptions out = gpu_lowering(options.program.fuse, options.tf32, device.arch(), device.processors(),
+                                  options.program.ranks != nullptr);
+  if (options.program.callers_memory) out.passes = out.passes - LowerPass::kept_casts;
+  return out;
+}
 
 RingPlan plan_ring(const Lowered& lowered) {
   RingPlan out;
@@ -54,7 +61,7 @@ void PartialsPlan::take(const Source& source) {
 size_t record_bytes(size_t scalars) { return size_t(kRunsOfLaunch) * (kRecordScalars + scalars) * 8; }
 
 MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options, const Device& device) {
-  Lowered lowered = lower(graph, gpu_lowering(options.program.fuse, options.tf32, device.arch(), device.processors()));
+  Lowered lowered = lower(graph, lowering_of(options, device));
   const RingPlan ring = plan_ring(lowered);
   std::map<std::string, int> scalars;
   SourceContext context = source_context(lowered, scalars, ring, options, device);
@@ -63,6 +70,7 @@ MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options, const Dev
   std::vector<size_t> workspaces(lowered.kernels.size());
   for (size_t k = 0; k < lowered.kernels.size(); ++k) {
     const LoweredKernel& kernel = lowered.kernels[k];
+    if (kernel.is(ops::exchange)) continue;
     if (!asks_library(kernel, context)) {
       partials.take(kernel.fused ? fused_source(*kernel.fused, context) : op_source(kernel, context));
       continue;

@@ -11,6 +11,9 @@ constexpr int kDepth = 256;         // rows of the ring
 constexpr int kRunsOfLaunch = 16;   // most runs in one launch
 constexpr size_t kRingOffset = 64;  // State comes first
 
+// How a program is lowered for the device.
+LowerOptions lowering_of(const DeviceOptions& options, const Device& device);
+
 // Small outputs that a generated kernel writes, which go to a row of the ring as well.
 struct RingPlan {
   std::map<int, int> places;  // by value: in a row

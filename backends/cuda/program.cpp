@@ -4,6 +4,7 @@
 
 #include "backends/cuda/batch_ring.h"
 #include "backends/graph/op.h"
+#include "backends/ranks/same_exchanges.h"
 
 namespace neon::cuda {
 
@@ -12,15 +13,14 @@ CudaProgram::CudaProgram(const Graph& graph, Variables& variables, const DeviceO
     : graph_(graph),
       variables_(variables),
       engine_(std::move(engine)),
+      ranks_(options.program.ranks),
       name_(options.name),
       memory_(lowered_, engine_),
       kernels_(lowered_, engine_, name_),
       launches_(kernels_, memory_, record_, ring_, engine_) {
   engine_->device->make_current();
-  const Device& device = *engine_->device;
-  LowerOptions lowering = gpu_lowering(options.program.fuse, options.tf32, device.arch(), device.processors());
-  if (options.program.callers_memory) lowering.passes = lowering.passes - LowerPass::kept_casts;
-  lowered_ = lower(graph, lowering);
+  lowered_ = lower(graph, lowering_of(options, *engine_->device));
+  if (ranks_) check_same_exchanges(*ranks_, lowered_);
   memory_.place_leaves(variables, options.program.callers_memory);
   ring_.allocate(lowered_, engine_->device);
   memory_.expect_room();
@@ -144,7 +144,9 @@ void CudaProgram::synchronize() const {
   if (ring_.runs() == runs_) return;
   CudaProgram& self = const_cast<CudaProgram&>(*this);
   self.flush();
+  if (ranks_) ranks_->set_waiting(true);
   self.ring_.fetch(runs_, *engine_->device);
+  if (ranks_) ranks_->set_waiting(false);
 }
 
 double CudaProgram::recorded(const std::string& name, int64_t element, int back) const {

@@ -45,6 +45,7 @@ class CudaProgram : public Program {
   Graph graph_;
   Variables& variables_;
   std::shared_ptr<Engine> engine_;
+  Ranks* const ranks_;
   const std::string name_;
   ProgramMemory memory_;
   StepRecord record_;

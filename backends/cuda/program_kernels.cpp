@@ -37,9 +37,10 @@ void ProgramKernels::make(const DeviceOptions& options, std::map<std::string, in
   ColdStart cold(options.listener);
   for (int n = 0; n < graph.node_count(); ++n) looks_up_ = looks_up_ || graph.node(n).op->traits.looks_up;
   kernels_.resize(lowered_.kernels.size());
+  exchanges_.emplace(lowered_, options.program.ranks, engine_);
   std::vector<size_t> generated, asked;
   for (size_t k = 0; k < kernels_.size(); ++k)
-    (asks_library(lowered_.kernels[k], context) ? asked : generated).push_back(k);
+    if (!exchanges_->has(k)) (asks_library(lowered_.kernels[k], context) ? asked : generated).push_back(k);
   PartialsPlan partials;
   const int arch = engine_->device->arch();
   // Compiled while algorithms are chosen.
@@ -52,6 +53,7 @@ void ProgramKernels::make(const DeviceOptions& options, std::map<std::string, in
   load_sources(instead, refused, compiled_instead.codes());
   for (size_t k = 0; k < kernels_.size(); ++k)
     implementations_.push_back(kernels_[k].library         ? kernels_[k].library->library()
+                               : exchanges_->has(k)        ? "nccl"
                                : lowered_.kernels[k].fused ? "fused"
                                                            : "own");
   ticket_bytes_ = partials.ticket_bytes();
@@ -130,6 +132,8 @@ std::vector<EarlyLaunch> ProgramKernels::early_launches(const ProgramMemory& mem
 
 void ProgramKernels::launch(size_t k, const ProgramMemory& memory, void* record, void* ring) const {
   const Kernel& kernel = kernels_[k];
+  exchanges_->join_before(k);
+  if (exchanges_->has(k)) return exchanges_->launch(k, memory);
   if (kernel.library) {
     const auto& a = kernel.arrays;
     kernel.library->launch(memory.address(a[0]), memory.address(a[1]), a[2] ? memory.address(a[2]) : nullptr,
@@ -149,8 +153,13 @@ void ProgramKernels::launch(size_t k, const ProgramMemory& memory, void* record,
   if (result != CUDA_SUCCESS) engine_->device->check(result, "starting " + describe(k));
 }
 
+void ProgramKernels::join(size_t k) const {
+  if (exchanges_->has(k)) exchanges_->join(k);
+}
+
 void ProgramKernels::wait_for(size_t k) const {
   if (!engine_->device->waits_for_kernels()) return;
+  join(k);
   if (const CUresult result = cuStreamSynchronize(engine_->device->stream()); result != CUDA_SUCCESS)
     check(result, describe(k));
 }

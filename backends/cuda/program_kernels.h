@@ -1,9 +1,11 @@
 // The kernels of a program on the GPU: of libraries, chosen among their algorithms, and of generated source.
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "backends/cuda/exchanges.h"
 #include "backends/cuda/library_kernel.h"
 #include "backends/cuda/plan.h"
 #include "backends/cuda/program_memory.h"
@@ -31,6 +33,10 @@ class ProgramKernels {
 
   // Launches kernel k; `ring` is that of the results.
   void launch(size_t k, const ProgramMemory& memory, void* record, void* ring) const;
+  // Lets what follows wait for kernel k, if that is an exchange.
+  void join(size_t k) const;
+  // Ends a step: what follows waits for all exchanges.
+  void end_step() const { exchanges_->join_before(size()); }
   // Waits for kernel k if the device waits for each kernel, so that a failure names the kernel.
   void wait_for(size_t k) const;
 
@@ -52,6 +58,7 @@ class ProgramKernels {
   const Lowered& lowered_;
   std::shared_ptr<Engine> engine_;
   const std::string program_;
+  std::optional<Exchanges> exchanges_;
   Memory partials_;
   size_t ticket_bytes_ = 0;  // before the partial results
   std::vector<Kernel> kernels_;

@@ -52,18 +52,21 @@ bool keeps(const Graph& graph, const Node& node, const DeviceKernels& kernels) {
     const bool gradient = node.op->is(ops::attention_grad);
     return plan_attention(attention_case(graph, node.inputs, node.attributes, gradient), kernels.arch).has_value();
   }
-  return has_source(*node.op);
+  return node.op->is(ops::exchange) ? kernels.exchanges : has_source(*node.op);
 }
 
 }  // namespace
 
-LowerOptions gpu_lowering(bool fuse, bool tf32, int arch, int processors) {
+LowerOptions gpu_lowering(bool fuse, bool tf32, int arch, int processors, bool ranks) {
   // No convolutions but those that are products write rows that lie apart: cuDNN takes such a result, too, and does it
   // by a kernel more that copies (seen with 9.19: each of its plans that tensor cores run has room for one in its
   // workspace).
-  LowerOptions out{
-      .passes = {},
-      .kernels = {.convolutions_write_rows = false, .keeps = keeps, .arch = arch, .processors = processors}};
+  LowerOptions out{.passes = {},
+                   .kernels = {.convolutions_write_rows = false,
+                               .keeps = keeps,
+                               .exchanges = ranks,
+                               .arch = arch,
+                               .processors = processors}};
   if (!fuse) return out;
   out.passes = gpu_passes(tf32);
   out.kernels.own_products = kMostWork;

@@ -57,7 +57,9 @@ constexpr int64_t kMostWork = 24 << 20;  // multiplications
 
 // How a graph is lowered for a GPU of compute capability `arch` with so many processors; `tf32`: products and
 // convolutions of f32 are in TF32.
-LowerOptions gpu_lowering(bool fuse, bool tf32, int arch = kUsualArch, int processors = kUsualProcessors);
+// `ranks`: there are others to exchange arrays with.
+LowerOptions gpu_lowering(bool fuse, bool tf32, int arch = kUsualArch, int processors = kUsualProcessors,
+                          bool ranks = false);
 
 Source fused_source(const FusedKernel& kernel, SourceContext& context);
 

@@ -35,9 +35,10 @@ void StepLaunches::launch_kernels(int row) const {
   if (marks_) marks_->set(0, stream);
   for (size_t k = 0; k < kernels_.size(); ++k) {
     if (!kernels_.is_once(k)) kernels_.launch(k, memory_, record_.row(row), ring_.data());
-    if (marks_) marks_->set(k + 1, stream);
+    if (marks_) kernels_.join(k), marks_->set(k + 1, stream);
     kernels_.wait_for(k);
   }
+  kernels_.end_step();
 }
 
 CUgraphExec StepLaunches::graph_of(int runs) {

@@ -30,6 +30,10 @@ Names names_of(CudaLibrary library) {
               {"libcudnn.so." + cudnn, "libcudnn.so"},
               text("cuDNN ", cudnn, " for CUDA ", cuda, " (libcudnn", cudnn, "-cuda-", cuda,
                    "), which does not come with CUDA")};
+    case CudaLibrary::nccl:
+      return {"NCCL",
+              {"libnccl.so.2", "libnccl.so"},
+              text("NCCL for CUDA ", cuda, " (libnccl2), which does not come with CUDA")};
   }
   return {};
 }
@@ -42,6 +46,11 @@ std::string version_of(CudaLibrary library, void* handle, void*& symbol) {
     int major = 0, minor = 0;
     const auto ask = reinterpret_cast<int (*)(int*, int*)>(symbol = dlsym(handle, "nvrtcVersion"));
     return ask && ask(&major, &minor) == 0 ? text(major, ".", minor) : "";
+  }
+  if (library == CudaLibrary::nccl) {
+    int version = 0;
+    const auto ask = reinterpret_cast<int (*)(int*)>(symbol = dlsym(handle, "ncclGetVersion"));
+    return ask && ask(&version) == 0 ? version_text(size_t(version)) : "";
   }
   const char* const name = library == CudaLibrary::cublaslt ? "cublasLtGetVersion" : "cudnnGetVersion";
   const auto ask = reinterpret_cast<size_t (*)()>(symbol = dlsym(handle, name));
@@ -87,8 +96,9 @@ void* open_library(CudaLibrary library, std::string& problem) {
 std::vector<FoundLibrary> find_cuda_libraries() {
   std::vector<FoundLibrary> out;
   if (cuda_version().empty()) return out;
-  for (const CudaLibrary library : {CudaLibrary::nvrtc, CudaLibrary::cublaslt, CudaLibrary::cudnn}) {
+  for (const CudaLibrary library : {CudaLibrary::nvrtc, CudaLibrary::cublaslt, CudaLibrary::cudnn, CudaLibrary::nccl}) {
     if (library == CudaLibrary::cudnn && !*NEON_CUDNN_MAJOR) continue;  // built without
+    if (library == CudaLibrary::nccl && !*NEON_NCCL_MAJOR) continue;
     FoundLibrary& found = out.emplace_back();
     found.name = names_of(library).name;
     void* const handle = open_library(library, found.problem);

@@ -6,7 +6,7 @@
 
 namespace neon {
 
-enum class CudaLibrary { nvrtc, cublaslt, cudnn };
+enum class CudaLibrary { nvrtc, cublaslt, cudnn, nccl };
 
 // "13.0", of the headers that neon was built with; "" in a build without CUDA.
 std::string cuda_version();

@@ -64,6 +64,8 @@ struct DeviceKernels {
   bool convolutions_write_rows = true;
   // Whether it has a kernel of its own for a compound node, which then stays; null: for none.
   bool (*keeps)(const Graph& graph, const Node& node, const DeviceKernels& kernels) = nullptr;
+  // Whether there are other ranks to exchange arrays with.
+  bool exchanges = false;
   // The compute capability of a GPU (90), and its processors, whose registers together hold what a kernel keeps.
   int arch = 0, processors = 0;
 };

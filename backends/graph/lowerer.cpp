@@ -6,6 +6,7 @@
 #include <set>
 
 #include "backends/graph/join.h"
+#include "backends/graph/ops.h"
 #include "backends/graph/plan.h"
 #include "backends/graph/prologue.h"
 
@@ -141,8 +142,8 @@ void Lowerer::make_fused_kernel(int group, std::vector<bool>& needed) {
   lowered_.kernels.push_back(std::move(kernel));
 }
 
-// Kernels in an order in which every one runs after what it needs; among those that could run, the one whose
-// nodes came first in the graph.
+// Kernels in an order in which every one runs after what it needs; among those that could run, an exchange between
+// ranks, which takes its time beside what follows, or else the one whose nodes came first in the graph.
 void Lowerer::order() {
   std::vector<std::set<int>> after(members_.size());
   std::vector<int> waiting(members_.size(), 0);
@@ -150,7 +151,10 @@ void Lowerer::order() {
   for (const auto& set : after)
     for (int k : set) ++waiting[size_t(k)];
   std::priority_queue<std::pair<int, int>, std::vector<std::pair<int, int>>, std::greater<>> ready;
-  auto offer = [&](int k) { ready.push({*std::ranges::max_element(members_[size_t(k)]), k}); };
+  auto offer = [&](int k) {
+    const int place = *std::ranges::max_element(members_[size_t(k)]);
+    ready.push({lowered_.kernels[size_t(k)].is(ops::exchange) ? place - graph().node_count() : place, k});
+  };
   for (size_t k = 0; k < members_.size(); ++k)
     if (waiting[k] == 0) offer(int(k));
   std::vector<LoweredKernel> ordered;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "backends/graph/fuse.h"
+#include "backends/graph/ops.h"
 #include "backends/graph/taken_bytes.h"
 #include "neon/core/error.h"
 
@@ -42,6 +43,10 @@ class Planner {
   void run() {
     find_storage();
     find_lifetimes();
+    for (int k = 0; k < int(lowered_.kernels.size()); ++k)
+      if (lowered_.kernels[size_t(k)].is(ops::exchange)) hand_on_exchanged(k);
+    for (int k = 0; k < int(lowered_.kernels.size()); ++k)
+      if (lowered_.kernels[size_t(k)].is(ops::exchange)) hold_exchanged(k);
     hand_on_places();
     lowered_.arena_bytes = place(lowered_.buffers, kAlignment);
     for (int v = 0; v < graph_.value_count(); ++v) {
@@ -92,6 +97,29 @@ class Planner {
     for (const LoweredKernel& kernel : lowered_.kernels)
       for (Value value : kernel.is_once() ? kernel.outputs : std::vector<Value>{})
         buffer(value).first = 0, buffer(value).last = kernels;
+  }
+
+  // A sum over ranks takes the place of what this rank adds to it.
+  void hand_on_exchanged(int k) {
+    const LoweredKernel& kernel = lowered_.kernels[size_t(k)];
+    for (size_t i = 0; i < kernel.inputs.size(); ++i) {
+      const Value from = storage(kernel.inputs[i]), to = kernel.outputs[i];
+      if (storage(to) != to || !in_arena(to) || !in_arena(from) || outlives_run(graph_, to)) continue;
+      const Buffer& buffer = lowered_.buffers[size_t(from.id)];
+      if (buffer.last != k || buffer.bytes != lowered_.buffers[size_t(to.id)].bytes) continue;
+      if (std::ranges::count_if(kernel.inputs, [&](Value input) { return storage(input) == from; }) > 1) continue;
+      merge(from, to);
+    }
+  }
+
+  // Nothing takes the place of an array that may still be read.
+  void hold_exchanged(int k) {
+    const int last = std::min(join_of(lowered_, k), int(lowered_.kernels.size()) - 1);
+    for (Value input : lowered_.kernels[size_t(k)].inputs)
+      if (in_arena(storage(input))) {
+        Buffer& buffer = lowered_.buffers[size_t(storage(input).id)];
+        buffer.last = std::max(buffer.last, last);
+      }
   }
 
   // In place: an output takes over the memory of an input of its type that ends here and is only read element
@@ -161,6 +189,22 @@ class Planner {
 }  // namespace
 
 void plan_memory(Lowered& lowered) { Planner(lowered).run(); }
+
+int join_of(const Lowered& lowered, int exchange) {
+  const auto place = [&](Value value) { return lowered.storage[size_t(value.id)]; };
+  const int kernels = int(lowered.kernels.size());
+  std::set<Value> moving;
+  const LoweredKernel& kernel = lowered.kernels[size_t(exchange)];
+  for (Value value : kernel.outputs) moving.insert(place(value));
+  for (Value value : kernel.inputs)  // a variable may be written
+    if (lowered.graph.producer(place(value)).op->traits.leaf != LeafKind::none) moving.insert(place(value));
+  int out = exchange + 1;
+  const auto touches = [&](Value value) { return moving.count(place(value)) > 0; };
+  while (out < kernels && !std::ranges::any_of(lowered.kernels[size_t(out)].inputs, touches) &&
+         !std::ranges::any_of(lowered.kernels[size_t(out)].outputs, touches))
+    ++out;
+  return out;
+}
 
 bool is_read_later(const Lowered& lowered, const Buffer& buffer) { return buffer.last == int(lowered.kernels.size()); }
 

@@ -7,8 +7,12 @@
 namespace neon {
 
 // Fills storage, buffers, arena_bytes and value_bytes of a lowered graph whose kernels are in order. A value
-// whose life ends where an equally large one begins, in an elementwise kernel, hands its place on.
+// whose life ends where an equally large one begins, in an elementwise kernel or an exchange, hands its place on.
 void plan_memory(Lowered& lowered);
+
+// An exchange between ranks may still be on its way while the kernels that follow run. Returns the first kernel after
+// exchange k that touches its arrays, or the number of kernels.
+int join_of(const Lowered& lowered, int exchange);
 
 // Whether it is read after the last kernel, or by the next run.
 bool is_read_later(const Lowered& lowered, const Buffer& buffer);

@@ -86,7 +86,9 @@ Graph with_copies(const Graph& original) {
   }
   for (const auto& [name, value] : original.outputs()) {
     // A variable is shown as it was before the run.
-    const bool in_memory = !made_in_place(value) && !outlives_run(original, viewed(original, value));
+    // A sum over ranks may still be on its way, and small outputs are recorded by kernels of our own.
+    const bool in_memory = !made_in_place(value) && !outlives_run(original, viewed(original, value)) &&
+                           !original.producer(value).op->is(ops::exchange);
     copier.to.output(name, in_memory ? copier.find(value) : copier.copy(copier.find(value), "output"));
   }
   for (const Assignment& a : original.assignments()) {

@@ -70,15 +70,26 @@ std::byte* SharedBoard::area(int bank, int rank) const {
 SharedRanks::SharedRanks(std::shared_ptr<SharedBoard> board, int rank)
     : Ranks({rank, (*board)->ranks}), board_(std::move(board)) {}
 
-std::string SharedRanks::name() const { return text("rank ", rank(), " of ", size(), " (", (*board_)->host, ", CPU)"); }
+std::string SharedRanks::name() const {
+  return text("rank ", rank(), " of ", size(), " (", (*board_)->host, ", ", (*board_)->records[rank()].device, ")");
+}
+
+void SharedRanks::set_device(const std::string& device) {
+  RankRecord& own = (*board_)->records[rank()];
+  std::snprintf(own.device, sizeof own.device, "%s", device.c_str());
+}
+
+void SharedRanks::set_waiting(bool waiting) {
+  RankRecord& own = (*board_)->records[rank()];
+  own.waiting = waiting;
+  ++own.moves;
+}
 
 // Waits until all ranks are here.
 void SharedRanks::meet() {
   RankBoard& board = **board_;
-  RankRecord& own = board.records[rank()];
   const uint32_t round = board.round;
-  own.waiting = 1;
-  ++own.moves;
+  set_waiting(true);
   if (board.arrived.fetch_add(1) + 1 == uint32_t(size())) {
     board.arrived = 0;
     ++board.round;
@@ -92,8 +103,7 @@ void SharedRanks::meet() {
     if (board.lost) throw RankLost();
     sleep_on(board.round, round);
   }
-  own.waiting = 0;
-  ++own.moves;
+  set_waiting(false);
 }
 
 namespace {

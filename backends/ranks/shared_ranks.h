@@ -12,11 +12,12 @@ constexpr int kMostRanks = 256;
 
 // The state of one rank, which the other ranks and their starter read. The memory is zero at first.
 struct RankRecord {
-  std::atomic<int64_t> moves;     // times that it has begun or ended to wait for the others
-  std::atomic<int32_t> waiting;   // 1 while it waits for the others
-  std::atomic<int32_t> alone;     // 1 while it does what the others have no part in, as to write files
-  std::atomic<int32_t> ended;     // 1: `code` and `cause` are there
-  int32_t code = 0;               // its exit code
+  std::atomic<int64_t> moves;    // times that it has begun or ended to wait for the others
+  std::atomic<int32_t> waiting;  // 1 while it waits for the others
+  std::atomic<int32_t> alone;    // 1 while it does what the others have no part in, as to write files
+  std::atomic<int32_t> ended;    // 1: `code` and `cause` are there
+  int32_t code = 0;              // its exit code
+  char device[32] = "CPU";
   char cause[1024] = {};          // why it ended; "" where it was done
   std::atomic<int64_t> ended_at;  // in the order in which ranks ended, from 1
 };
@@ -67,7 +68,9 @@ class SharedRanks : public Ranks {
   int signal() const override { return (*board_)->signal; }
   uint64_t seed() const override { return (*board_)->seed; }
   std::string name() const override;
+  void set_device(const std::string& device) override;
   void set_started() override { (*board_)->started = 1; }
+  void set_waiting(bool waiting) override;
   void set_alone(bool alone) override { (*board_)->records[rank()].alone = alone; }
 
  private:

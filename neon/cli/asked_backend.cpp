@@ -1,6 +1,10 @@
 #include "neon/cli/asked_backend.h"
 
+#include <charconv>
+
+#include "backends/device/device.h"
 #include "neon/core/error.h"
+#include "neon/core/text.h"
 
 namespace neon {
 
@@ -23,7 +27,50 @@ std::string asked_backend(const BackendWords& words, const std::string& where) {
   ask("-b", words.backend, backend_named(words.backend));
   ask("-g", words.gpu, backend_named(words.gpu));
   ask("-i", words.device_id, "gpu");  // who names a GPU wants it
+  ask("--gpus", words.gpus, "gpu");
   return out;
+}
+
+std::optional<int64_t> take_count_of_gpus(std::string& name) {
+  const size_t stem = name.find_last_not_of("0123456789") + 1;
+  if (stem == 0 || stem == name.size() || name.size() - stem > 4 || backend_named(name.substr(0, stem)) != "gpu")
+    return {};
+  const int64_t count = std::stoll(name.substr(stem));
+  if (count == 0) return {};
+  name.resize(stem);
+  return count;
+}
+
+namespace {
+
+int64_t count_of(const std::string& gpus) {
+  if (gpus == "all") {
+    std::string why_not;
+    GpuModule* const module = gpu_module(why_not);
+    if (!module) fail(ErrorKind::device, "--gpus all: no GPU can be used: ", why_not);
+    return int64_t(module->devices().size());
+  }
+  int64_t count = 0;
+  const auto [end, error] = std::from_chars(gpus.data(), gpus.data() + gpus.size(), count);
+  if (error != std::errc() || end != gpus.data() + gpus.size() || count < 1)
+    fail(ErrorKind::config, "option --gpus: expected a number of GPUs from 1 on, or all, got ", in_quotes(gpus));
+  return count;
+}
+
+}  // namespace
+
+int64_t asked_devices(const DeviceCounts& counts) {
+  std::optional<int64_t> out;
+  std::string by;
+  const auto ask = [&](const char* option, int64_t count) {
+    if (out && *out != count)
+      fail(ErrorKind::config, by, " asks for ", *out, " devices, ", option, " for ", count, "; leave one out");
+    out = count, by = option;
+  };
+  if (counts.devices) ask("-m", *counts.devices);
+  if (!counts.gpus.empty()) ask("--gpus", count_of(counts.gpus));
+  if (counts.named) ask("-g", *counts.named);
+  return out.value_or(1);
 }
 
 }  // namespace neon

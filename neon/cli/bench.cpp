@@ -1,5 +1,6 @@
 // neon bench SPEC: times the very program that `train` runs, with a new batch each step, and the forward and
-// backward passes alone; with -v the time of each kernel. Fails when training does not move the cost of a batch.
+// backward passes alone; with -v the time of each kernel. Fails when training does not move the cost of a batch. Ranks
+// time the step of all of them.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -8,6 +9,8 @@
 #include <memory>
 
 #include "neon/cli/kernel_times.h"
+#include "neon/cli/rank_launch.h"
+#include "neon/cli/rank_process.h"
 #include "neon/cli/session.h"
 #include "neon/cli/verb.h"
 #include "neon/search/trials.h"
@@ -18,10 +21,12 @@ namespace neon {
 
 namespace {
 
+// Ranks take the time of the slowest, and so do the same from there on.
 double milliseconds_of(auto&& work) {
   const auto before = std::chrono::steady_clock::now();
   work();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - before).count();
+  const double own = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - before).count();
+  return own_ranks() ? std::ranges::max(own_ranks()->gather({&own, 1})) : own;
 }
 
 // A GPU works ahead of the host, so the time of one short step alone would be that of waiting for it: as many are timed
@@ -145,6 +150,7 @@ void write_profile(const std::string& path, const std::string& trace) {
 
 int run_bench(const CommandLine& line) {
   const std::string& path = only_operand(line);
+  if (starts_ranks(line)) return start_ranks(line);
   const OpenedSpec spec = open_spec(line, path);
   RunOptions options = options_of(line, spec);
   check_profile(line.of_verb.profile);
@@ -157,7 +163,9 @@ int run_bench(const CommandLine& line) {
   options.progress_bar = false;
   const Data data = load_data(*spec.experiment, options, spec.folder);
   const auto made = spec.experiment->placing([&] {
-    return on_device_or_cpu(options, asked, [&] { return std::make_unique<Trainer>(*spec.experiment, data, options); });
+    return on_device_or_cpu(options, asked, [&] {
+      return std::make_unique<Trainer>(*spec.experiment, data, options, nullptr, std::nullopt, own_ranks());
+    });
   });
   Trainer& trainer = *made;
   const Weights untrained(trainer);
@@ -170,17 +178,19 @@ int run_bench(const CommandLine& line) {
   std::vector<TimedKernel> kernels;
   if (line.verbose > 1 || !profile.empty()) kernels = time_kernels(trainer.steps(), std::min(iterations, kMostTimed));
   // Its memory is given back before the next takes some.
-  const double both_ms = Pass(*spec.experiment, data, step, trainer.variables(), true, device).ms(iterations);
+  const double both_ms =
+      own_ranks() ? 0 : Pass(*spec.experiment, data, step, trainer.variables(), true, device).ms(iterations);
   Pass forward(*spec.experiment, data, step, trainer.variables(), false, device);
-  const double forward_ms = forward.ms(iterations);
+  const double forward_ms = own_ranks() ? 0 : forward.ms(iterations);
   // Batches differ, so only the cost of one and the same says whether training did anything.
   const double last_cost = forward.cost_of_first_batch();
   untrained.restore();
   const double first_cost = forward.cost_of_first_batch();
-  const std::string where = trainer.device_text();
+  const std::string each = trainer.device_text();
+  const std::string where = own_ranks() ? text(own_ranks()->size(), " ranks of ", each) : each;
   print_result(text("median of ", iterations, " steps, batch ", step.batch, ", ", name_of(step.dtype), ", ", where));
-  print_result(formatted("forward           %9.4f ms", forward_ms));
-  print_result(formatted("forward+backward  %9.4f ms", both_ms));
+  if (!own_ranks()) print_result(formatted("forward           %9.4f ms", forward_ms));
+  if (!own_ranks()) print_result(formatted("forward+backward  %9.4f ms", both_ms));
   print_result(formatted("whole step        %9.4f ms  %.0f samples/s", whole, 1000 * double(step.batch) / whole));
   print_result(formatted("cost of one batch %9.4f -> %.4f", first_cost, last_cost));
   if (!memory.empty()) print_result("memory            " + memory);

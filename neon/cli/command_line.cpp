@@ -216,6 +216,7 @@ class Reader {
 
   void take_values() {
     Problems problems;
+    const std::optional<int64_t> named = take_count_of_gpus(values_["gpu"]);
     const Setting of_verb = given_of<VerbOptions>(Holder::verb, problems);
     line_.of_verb = read_params<VerbOptions>(of_verb, problems);
     line_.run_options = given_of<RunOptions>(Holder::run, problems);
@@ -225,11 +226,11 @@ class Reader {
     problems.throw_if_any();
     for (const Option& option : all_options())
       if (option.field == std::string_view("value") && !line_.values.empty()) check_use(option);
-    line_.ranks = old.max_devices;
-    const bool takes_several = line_.verb == "train" || line_.verb == "resume" || line_.verb == "search";
-    if (line_.ranks > 1 && !takes_several)
+    line_.ranks = asked_devices({old.max_devices, old.gpus, named});
+    const std::string_view several[] = {"train", "resume", "search", "bench"};
+    if (line_.ranks > 1 && !std::ranges::count(several, line_.verb))
       fail(ErrorKind::config, "-m ", line_.ranks, ": neon ", line_.verb,
-           " computes on one device; training and searches take several (neon SPEC, neon resume, neon search)");
+           " computes on one device; these take several: ", "neon SPEC, neon resume, neon bench, neon search");
   }
 
   // The last value that the file of options gave, or the command line.
@@ -239,8 +240,9 @@ class Reader {
     return begin < end ? all[end - 1] : "";
   }
   std::string asked(bool in_file) {
-    return asked_backend({last("backend", in_file), last("gpu", in_file), last("device_id", in_file)},
-                         in_file ? config_ + ": " : "");
+    return asked_backend(
+        {last("backend", in_file), last("gpu", in_file), last("device_id", in_file), last("gpus", in_file)},
+        in_file ? config_ + ": " : "");
   }
   void take_backend() {
     std::string backend = asked(false);
@@ -267,7 +269,8 @@ class Reader {
     for (const Option& option : all_options()) {
       if (option.holder != Holder::run && option.holder != Holder::old) continue;
       const std::vector<std::string>& given = options_[option.field]->results();
-      const bool asks_backend = option.field == std::string("gpu") || option.field == std::string("device_id");
+      const bool asks_backend = option.field == std::string("gpu") || option.field == std::string("gpus") ||
+                                option.field == std::string("device_id");
       if (given.empty() || (option.field != field && !(asks_backend && field == "backend"))) continue;
       if (was_typed(option) == typed)
         fail(ErrorKind::config, place_of(option, given.size() - 1), " ", in_quotes(given.back()), " and --set ",

@@ -64,11 +64,12 @@ struct VerbOptions {
 
 // Options of older neons.
 struct OldOptions {
-  std::string gpu;
-  int64_t max_devices = 1;
+  std::string gpu, gpus;
+  std::optional<int64_t> max_devices;
   static void describe(auto&& p) {
-    p("gpu", &OldOptions::gpu, "Device to compute on, or a backend of neon 0.9.",
+    p("gpu", &OldOptions::gpu, "Device to compute on, or a backend of neon 0.9; nervanagpu4 is four GPUs.",
       one_of({"cpu", "gpu", "mkl", "mgpu", "cudanet", "nervanagpu"}));
+    p("gpus", &OldOptions::gpus, "GPUs to train on: a number, or all.");
     p("max_devices", &OldOptions::max_devices, "Devices to train on.", at_least(1));
   }
 };

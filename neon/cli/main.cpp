@@ -62,10 +62,10 @@ int run_verb(const neon::Verb& verb, const neon::CommandLine& line, char** argv)
   if (!neon::fault_searched_for().empty()) neon::fail(neon::ErrorKind::device, "no kernel failed this time");
   return code;
 } catch (const neon::RunFault& fault) {
-  if (!fault.hint().empty()) neon::search_for_fault(fault, line, argv);
+  if (!fault.hint().empty() && !neon::own_ranks()) neon::search_for_fault(fault, line, argv);
   throw;
 } catch (const neon::KernelFault& fault) {
-  if (!fault.hint().empty()) neon::search_for_fault(fault, line, argv);
+  if (!fault.hint().empty() && !neon::own_ranks()) neon::search_for_fault(fault, line, argv);
   throw;
 }
 

@@ -231,8 +231,8 @@ class Launch {
     }
     const std::string kept = failed != 0 && record(0).code == kLostCode ? record(0).cause : "";
     const bool with_colon = !cause.starts_with("was ") && !cause.starts_with("has ") && !cause.starts_with("ended ");
-    print_message(text("neon: rank ", failed, " of ", count(), " (", board_->host, ", CPU)", with_colon ? ": " : " ",
-                       cause, kept));
+    print_message(text("neon: rank ", failed, " of ", count(), " (", board_->host, ", ", record(failed).device, ")",
+                       with_colon ? ": " : " ", cause, kept));
     return record(failed).code;
   }
 

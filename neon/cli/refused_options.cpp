@@ -30,7 +30,6 @@ constexpr Departed kDeparted[] = {
     {"--live", "; neon predict CHECKPOINT - reads samples from standard input"},
     {"--lr", "; the optimizer has it: --set optimizer.learning_rate=0.01"},
     {"--learning", "; the optimizer has it: --set optimizer.learning_rate=0.01"},
-    {"--gpus", "; neon trains on one GPU: -b gpu, -i N chooses it"},
     {"--cpu", "; -b cpu runs on the CPU"},
     {"--resume", "; neon resume CHECKPOINT goes on with a run"},
     {"--seed", "; write -r or --rng_seed"},

@@ -135,11 +135,6 @@ void write_nothing(RunOptions& options) {
 
 namespace {
 
-void check_device_of_ranks(const CommandLine& line, const RunOptions& options) {
-  if (line.ranks > 1 && options.backend == "gpu")
-    fail(ErrorKind::config, "-m ", line.ranks, ": this build trains on one GPU; -b cpu trains on several CPU ranks");
-}
-
 int run_train(const CommandLine& line) {
   outlive_closed_pipes();
   const std::string& path = only_operand(line);
@@ -153,7 +148,6 @@ int run_train(const CommandLine& line) {
   const bool searches = !fault_searched_for().empty();
   if (searches) write_nothing(options);
   const bool asked = choose_backend(line, options, *spec.experiment);
-  check_device_of_ranks(line, options);
   const auto waking = wake_gpu(options, *spec.experiment);
   options.spec_dir = absolute_folder(spec.folder);
   options.run_dir = current_dir();
@@ -194,7 +188,6 @@ int run_resume(const CommandLine& line) {
   const bool searches = !fault_searched_for().empty();
   if (searches) write_nothing(options);
   const bool asked = choose_backend(line, options, *opened.experiment);
-  check_device_of_ranks(line, options);
   const auto waking = wake_gpu(options, *opened.experiment);
   const FormerRun former{opened.run, true, may_fetch(line, options), read_limits(line, opened, path)};
   const Data data = load_data(*opened.experiment, options, options.spec_dir, &former);

@@ -225,6 +225,7 @@ StepOptions step_options(const RunOptions& options, const ExperimentParams& para
   out.accumulate = params.accumulate;
   out.class_weights = params.class_weights.is_given();
   out.shared_statistics = params.parallel.batch_norm == "all";
+  out.wide_gradients = params.parallel.gradients == "f32";
   for (const auto& augmentation : params.augment) out.augment.push_back(&*augmentation);
   for (const auto& callback : params.callbacks) callback->prepare(out);
   return out;

@@ -8,12 +8,17 @@ namespace neon {
 
 struct Parallel {
   std::string batch_norm = "own";
+  std::string gradients = "own";
   static void describe(auto&& p) {
     p("batch_norm", &Parallel::batch_norm,
       "Samples that give batch norm its mean and variance in training. own: each device takes its share of the batch, "
       "and running statistics are means over the devices. all: the whole batch, as one device does; each such layer "
       "then waits for all devices.",
       one_of({"own", "all"}));
+    p("gradients", &Parallel::gradients,
+      "Type in which the devices add up gradients. own: that in which each device computes them. f32: for nets of f16 "
+      "or bf16, whose sums are then not rounded on the way, and take twice as long.",
+      one_of({"own", "f32"}));
   }
 };
 

@@ -1,9 +1,12 @@
 // Sums over ranks against a loop. The ranks are threads here, each with a place of its own on one board.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <thread>
 
 #include "backends/graph/expression.h"
+#include "backends/graph/ops.h"
+#include "backends/graph/plan.h"
 #include "backends/program.h"
 #include "backends/ranks/shared_ranks.h"
 #include "neon/core/random.h"
@@ -117,6 +120,74 @@ TEST_CASE("a program sums what its graph exchanges, and so do gradients") {
     faults[size_t(ranks.rank())] = right ? "" : text(total.at(0), " ", total.at(1), " ", gradient.at(0));
   });
   for (const std::string& fault : faults) CHECK(fault == "");
+}
+
+namespace {
+
+bool keeps_exchanges(const Graph&, const Node& node, const DeviceKernels&) { return node.op->is(ops::exchange); }
+
+int exchange_of(const Lowered& lowered) {
+  const auto found = std::ranges::find_if(lowered.kernels, [](const auto& kernel) { return kernel.is(ops::exchange); });
+  return int(found - lowered.kernels.begin());
+}
+
+// Products of a chain; the first is summed over ranks, and read once more if that is `read_on`.
+Lowered chain(bool read_on) {
+  Graph graph;
+  const Value x = graph.input("x", DType::f32, {16, 16}), first = matmul(graph, x, x);
+  Value end = matmul(graph, read_on ? first : x, x, true);
+  for (int i = 0; i < 4; ++i) end = matmul(graph, end, x);
+  const Value sum = exchange(graph, {first})[0];
+  graph.output("end", Expr(graph, sum) + Expr(graph, end));
+  return lower(graph, {.kernels = {.keeps = keeps_exchanges}});
+}
+
+}  // namespace
+
+TEST_CASE("an exchange begins when its array is there, and is waited for where the sum is read") {
+  const Lowered lowered = chain(true);
+  INFO(to_string(lowered));
+  const int exchange = exchange_of(lowered);
+  CHECK(exchange == 1);
+  CHECK(join_of(lowered, exchange) == int(lowered.kernels.size()) - 1);
+}
+
+TEST_CASE("a sum over ranks lies where the array lay that nobody else reads") {
+  const Lowered lowered = chain(false);
+  const LoweredKernel& exchange = lowered.kernels[size_t(exchange_of(lowered))];
+  CHECK(lowered.storage[size_t(exchange.outputs[0].id)] == lowered.storage[size_t(exchange.inputs[0].id)]);
+}
+
+TEST_CASE("no kernel writes where an exchange still reads") {
+  const Lowered lowered = chain(true);
+  INFO(to_string(lowered));
+  const auto place = [&](Value value) { return lowered.buffers[size_t(lowered.storage[size_t(value.id)].id)]; };
+  const int exchange = exchange_of(lowered), join = join_of(lowered, exchange);
+  const Buffer read = place(lowered.kernels[size_t(exchange)].inputs[0]);
+  int written = 0;
+  for (int k = exchange + 1; k < join; ++k)
+    for (Value value : lowered.kernels[size_t(k)].outputs) {
+      const Buffer other = place(value);
+      CHECK((other.offset + other.bytes <= read.offset || read.offset + read.bytes <= other.offset));
+      ++written;
+    }
+  CHECK(written == 5);
+}
+
+TEST_CASE("ranks whose exchanges differ hear of it") {
+  std::vector<std::string> faults(2);
+  as_ranks(2, [&](Ranks& ranks) {
+    Graph graph;
+    const Value x = graph.input("x", DType::f32, {ranks.rank() + 1});
+    graph.output("sum", exchange(graph, {x})[0]);
+    Variables variables;
+    try {
+      compile_for_cpu(graph, variables, {.threads = 1, .ranks = &ranks});
+    } catch (const Error& error) {
+      faults[size_t(ranks.rank())] = error.what();
+    }
+  });
+  for (const std::string& fault : faults) CHECK(fault.starts_with("rank 1 exchanges other arrays than rank 0"));
 }
 
 TEST_CASE("shares of a batch cover it once, and keep their places where they must") {

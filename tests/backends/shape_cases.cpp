@@ -77,12 +77,12 @@ std::vector<OpCase> scale_gradient_cases() {
 
 std::vector<OpCase> stop_gradient_cases() { return {shape_case("stop_gradient", {3, 4}, {}, "")}; }
 
-// Without other ranks.
+// Without other ranks; an output is a copy.
 std::vector<OpCase> exchange_cases() {
   return {
-      shape_case("exchange", {3, 4}, {}, "exchange"),
-      shape_case("exchange", {}, {}, "exchange"),
-      shape_case("exchange", {0, 2}, {}, "exchange"),
+      shape_case("exchange", {3, 4}, {}, "mixed"),
+      shape_case("exchange", {}, {}, "mixed"),
+      shape_case("exchange", {0, 2}, {}, "mixed"),
   };
 }
 

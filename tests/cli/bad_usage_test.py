@@ -195,6 +195,12 @@ class Usage(Case):
         self.refused(2, "-b", "cpu", "-m", "1", "-m", "257", self.spec(), says="at most 256 ranks")
         for wrong in ["many"], ["0"], ["many", "-m", "1"]:
             self.refused(2, "-m", *wrong, self.spec(), says="option -m,--max_devices")
+        for wrong in "0", "many", "2.5", "-1":
+            self.refused(2, f"--gpus={wrong}", self.spec(), says="expected a number of GPUs from 1 on, or all")
+        self.refused(2, "-m", "2", "--gpus", "3", self.spec(), says="-m asks for 2 devices, --gpus for 3; leave one out")
+        self.refused(2, "-g", "nervanagpu4", "-m", "2", self.spec(), says="-m asks for 2 devices, -g for 4")
+        self.refused(2, "-b", "cpu", "--gpus", "2", self.spec(), says="-b cpu and --gpus 2 contradict each other")
+        self.refused(6, "--gpus", "all", self.spec(), says="--gpus all: no GPU can be used")
 
     def test_set(self):
         spec = self.spec()

@@ -76,6 +76,8 @@ def children(process):
 
 
 class Ranks(Case):
+    BACKEND = "cpu"
+
     def train(self, spec, ranks, *options, name=None):
         """The results on stdout, and the arrays of the checkpoint."""
         name = name or f"m{ranks}.safetensors"
@@ -205,7 +207,7 @@ class Ranks(Case):
     # Faults.
 
     def started(self, spec, ranks, *options):
-        child = self.start("-b", "cpu", "-r", "3", "-m", str(ranks), *options, spec)
+        child = self.start("-b", self.BACKEND, "-r", "3", "-m", str(ranks), *options, spec)
         end = time.monotonic() + 30
         self.addCleanup(child.kill)
         while not re.search("epoch +1/", line := child.stderr.readline()):
@@ -280,4 +282,5 @@ class Ranks(Case):
         self.refused(1, "-b", "cpu", "-m", "2", "-s", "/dev/full/m.safetensors", self.spec(NUMBERS), says="/dev/full")
 
 
-support.main()
+if __name__ == "__main__":
+    support.main()

@@ -61,7 +61,7 @@ class Suggestions(Case):
         self.assertNotIn("--size", said)
         self.assertNotIn("did you mean", self.refused(2, "--wing", spec, says="unknown option '--wing'").err)
         self.refused(2, "--epoch", "3", spec, says="did you mean --epochs?")
-        said = self.refused(2, "-g", "nervanagpu4", spec, says="did you mean nervanagpu?").err
+        said = self.refused(2, "-g", "nervanagpus", spec, says="did you mean nervanagpu?").err
         self.assertNotIn(" or ", said)
 
     def test_files(self):

@@ -1,0 +1,60 @@
+#include "backends/cuda/exchanges.h"
+
+#include "backends/graph/ops.h"
+#include "backends/graph/plan.h"
+
+namespace neon::cuda {
+
+Exchanges::Exchanges(const Lowered& lowered, Ranks* ranks, std::shared_ptr<Engine> engine)
+    : lowered_(lowered), engine_(std::move(engine)) {
+  const size_t kernels = lowered_.kernels.size();
+  of_.assign(kernels, -1);
+  for (size_t k = 0; k < kernels; ++k) {
+    if (!lowered_.kernels[k].is(ops::exchange)) continue;
+    of_[k] = int(done_.size());
+    done_.push_back(nullptr);
+  }
+  joins_.assign(kernels + 1, -1);
+  if (done_.empty()) return;
+  NEON_ASSERT(ranks);
+  communicator_ = &engine_->communicator(*ranks);
+  // An exchange, which other ranks wait for, comes before other kernels.
+  int least = 0, greatest = 0;
+  check(cuCtxGetStreamPriorityRange(&least, &greatest), "making a stream");
+  check(cuStreamCreateWithPriority(&stream_, CU_STREAM_NON_BLOCKING, greatest), "making a stream");
+  check(cuEventCreate(&ready_, CU_EVENT_DISABLE_TIMING), "making an event");
+  for (CUevent& done : done_) check(cuEventCreate(&done, CU_EVENT_DISABLE_TIMING), "making an event");
+  for (size_t k = 0; k < kernels; ++k)
+    if (of_[k] >= 0) joins_[size_t(join_of(lowered_, int(k)))] = of_[k];
+}
+
+Exchanges::~Exchanges() {
+  engine_->device->use();
+  for (const CUevent done : done_)
+    if (done) cuEventDestroy(done);
+  if (ready_) cuEventDestroy(ready_);
+  if (stream_) cuStreamDestroy(stream_);
+}
+
+void Exchanges::launch(size_t k, const ProgramMemory& memory) const {
+  const LoweredKernel& kernel = lowered_.kernels[k];
+  std::vector<Summand> arrays;
+  for (size_t i = 0; i < kernel.inputs.size(); ++i)
+    arrays.push_back({memory.address(kernel.inputs[i]), memory.address(kernel.outputs[i]),
+                      lowered_.graph.shape(kernel.inputs[i]).elements()});
+  check(cuEventRecord(ready_, engine_->device->stream()), "a sum over GPUs");
+  check(cuStreamWaitEvent(stream_, ready_, 0), "a sum over GPUs");
+  communicator_->sum(arrays, lowered_.graph.dtype(kernel.inputs[0]), stream_);
+  check(cuEventRecord(done_[size_t(of_[k])], stream_), "a sum over GPUs");
+}
+
+void Exchanges::join_before(size_t k) const {
+  if (joins_[k] >= 0) wait_for(joins_[k]);
+}
+
+// One is done after those before it.
+void Exchanges::wait_for(int exchange) const {
+  check(cuStreamWaitEvent(engine_->device->stream(), done_[size_t(exchange)], 0), "a sum over GPUs");
+}
+
+}  // namespace neon::cuda
