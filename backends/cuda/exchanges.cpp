@@ -38,13 +38,20 @@ Exchanges::~Exchanges() {
 
 void Exchanges::launch(size_t k, const ProgramMemory& memory) const {
   const LoweredKernel& kernel = lowered_.kernels[k];
+  const DType dtype = lowered_.graph.dtype(kernel.inputs[0]);
   std::vector<Summand> arrays;
-  for (size_t i = 0; i < kernel.inputs.size(); ++i)
-    arrays.push_back({memory.address(kernel.inputs[i]), memory.address(kernel.outputs[i]),
-                      lowered_.graph.shape(kernel.inputs[i]).elements()});
+  for (size_t i = 0; i < kernel.inputs.size(); ++i) {
+    const void* const from = memory.address(kernel.inputs[i]);
+    const int64_t elements = lowered_.graph.shape(kernel.inputs[i]).elements();
+    if (i > 0 && lies_behind(lowered_, kernel.inputs[i - 1], kernel.inputs[i]))
+      arrays.back().elements =
+          elements + (static_cast<const std::byte*>(from) - static_cast<const std::byte*>(arrays.back().from)) /
+                         int64_t(size_of(dtype));
+    else arrays.push_back({from, memory.address(kernel.outputs[i]), elements});
+  }
   check(cuEventRecord(ready_, engine_->device->stream()), "a sum over GPUs");
   check(cuStreamWaitEvent(stream_, ready_, 0), "a sum over GPUs");
-  communicator_->sum(arrays, lowered_.graph.dtype(kernel.inputs[0]), stream_);
+  communicator_->sum(arrays, dtype, stream_);
   check(cuEventRecord(done_[size_t(of_[k])], stream_), "a sum over GPUs");
 }
 

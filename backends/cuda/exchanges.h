@@ -10,7 +10,7 @@ namespace neon::cuda {
 
 class Exchanges {
  public:
-  // Finds them among a program's kernels; `ranks` is null where there are none.
+  // Finds them among a program's kernels; a program that has some has `ranks`, too.
   Exchanges(const Lowered& lowered, Ranks* ranks, std::shared_ptr<Engine> engine);
   ~Exchanges();
   Exchanges(const Exchanges&) = delete;

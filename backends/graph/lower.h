@@ -76,9 +76,12 @@ struct Lowered {
   std::vector<Value> storage;
   std::vector<Placement> placements;  // by value: where it lies in its storage
   std::vector<Buffer> buffers;        // by value; bytes 0 for values that are not in the arena
-  size_t arena_bytes = 0;             // of values alone, in one arena
-  size_t value_bytes = 0;             // of all values that nodes make, as if each had its own memory
-  std::vector<PassTrace> trace;       // one for each row of the table of passes
+  // Values whose buffers lie one behind the other, in this order: the arrays of an exchange between ranks, which costs
+  // less for one array than for many.
+  std::vector<std::vector<Value>> together;
+  size_t arena_bytes = 0;        // of values alone, in one arena
+  size_t value_bytes = 0;        // of all values that nodes make, as if each had its own memory
+  std::vector<PassTrace> trace;  // one for each row of the table of passes
 };
 
 Lowered lower(const Graph& graph, const LowerOptions& options = {});

@@ -1,6 +1,7 @@
 #include "backends/graph/plan.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "backends/graph/fuse.h"
@@ -12,26 +13,54 @@ namespace neon {
 
 namespace {
 
-constexpr size_t kAlignment = 64, kSharedAlignment = 256;
+constexpr size_t kAlignment = 64;
 
 size_t aligned(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 
-// Largest first, each at the lowest offset where nothing that lives at the same time stands. Returns the bytes of all.
-size_t place(std::vector<Buffer>& buffers, size_t alignment) {
-  std::vector<Buffer*> order;
-  int last = 0;
-  for (Buffer& buffer : buffers) {
-    if (!buffer.bytes) continue;
-    order.push_back(&buffer);
-    last = std::max(last, buffer.last);
+// Buffers of which one lies behind the other; mostly a single one.
+struct Row {
+  std::vector<Buffer*> buffers;
+  size_t bytes = 0;
+  int first = 0, last = 0;
+  void add(Buffer& buffer, size_t alignment) {
+    first = buffers.empty() ? buffer.first : std::min(first, buffer.first), last = std::max(last, buffer.last);
+    bytes += aligned(buffer.bytes, alignment);
+    buffers.push_back(&buffer);
   }
-  std::ranges::stable_sort(order, [](const Buffer* a, const Buffer* b) { return a->bytes > b->bytes; });
+};
+
+std::vector<Row> rows_of(std::vector<Buffer>& buffers, const std::vector<std::vector<Value>>& together,
+                         size_t alignment) {
+  std::vector<Row> out;
+  std::set<const Buffer*> placed;
+  for (const std::vector<Value>& values : together) {
+    Row row;
+    for (Value value : values) {
+      Buffer& buffer = buffers[size_t(value.id)];
+      if (buffer.bytes && placed.insert(&buffer).second) row.add(buffer, std::max(alignment, kSharedAlignment));
+    }
+    if (row.bytes) out.push_back(row);
+  }
+  for (Buffer& buffer : buffers)
+    if (buffer.bytes && !placed.count(&buffer)) out.emplace_back().add(buffer, alignment);
+  return out;
+}
+
+// Largest first, each at the lowest offset where nothing that lives at the same time stands. Returns the bytes of all.
+size_t place(std::vector<Buffer>& buffers, const std::vector<std::vector<Value>>& together, size_t alignment) {
+  std::vector<Row> rows = rows_of(buffers, together, alignment);
+  std::ranges::stable_sort(rows, std::greater(), &Row::bytes);
+  int last = 0;
+  for (const Row& row : rows) last = std::max(last, row.last);
   TakenBytes taken(last + 1);
   size_t end = 0;
-  for (Buffer* buffer : order) {
-    const size_t bytes = aligned(buffer->bytes, alignment);
-    buffer->offset = taken.take(buffer->first, buffer->last, bytes);
-    end = std::max(end, buffer->offset + bytes);
+  for (const Row& row : rows) {
+    size_t offset = taken.take(row.first, row.last, row.bytes);
+    for (Buffer* buffer : row.buffers) {
+      buffer->offset = offset;
+      offset += aligned(buffer->bytes, row.buffers.size() > 1 ? std::max(alignment, kSharedAlignment) : alignment);
+    }
+    end = std::max(end, offset);
   }
   return end;
 }
@@ -48,7 +77,7 @@ class Planner {
     for (int k = 0; k < int(lowered_.kernels.size()); ++k)
       if (lowered_.kernels[size_t(k)].is(ops::exchange)) hold_exchanged(k);
     hand_on_places();
-    lowered_.arena_bytes = place(lowered_.buffers, kAlignment);
+    lowered_.arena_bytes = place(lowered_.buffers, lowered_.together, kAlignment);
     for (int v = 0; v < graph_.value_count(); ++v) {
       if (in_arena(Value{v}) && !is_view(graph_, graph_.producer_index(Value{v})))
         lowered_.value_bytes += graph_.type(Value{v}).bytes();
@@ -102,6 +131,7 @@ class Planner {
   // A sum over ranks takes the place of what this rank adds to it.
   void hand_on_exchanged(int k) {
     const LoweredKernel& kernel = lowered_.kernels[size_t(k)];
+    std::vector<Value>& together = lowered_.together.emplace_back();
     for (size_t i = 0; i < kernel.inputs.size(); ++i) {
       const Value from = storage(kernel.inputs[i]), to = kernel.outputs[i];
       if (storage(to) != to || !in_arena(to) || !in_arena(from) || outlives_run(graph_, to)) continue;
@@ -109,6 +139,7 @@ class Planner {
       if (buffer.last != k || buffer.bytes != lowered_.buffers[size_t(to.id)].bytes) continue;
       if (std::ranges::count_if(kernel.inputs, [&](Value input) { return storage(input) == from; }) > 1) continue;
       merge(from, to);
+      together.push_back(from);
     }
   }
 
@@ -132,7 +163,7 @@ class Planner {
         std::set<Value> handed;
         for (const Store& store : segment.stores) {
           if (store.reach != Reach::full || storage(store.value) != store.value || !in_arena(store.value)) continue;
-          if (outlives_run(graph_, store.value)) continue;
+          if (outlives_run(graph_, store.value) || lies_in_row(store.value)) continue;
           if (segment.body[size_t(store.reg)].kind == Instruction::Kind::load) continue;
           for (const Instruction& load : segment.body) {
             if (load.kind != Instruction::Kind::load || load.index || load.reach != Reach::full) continue;
@@ -147,6 +178,10 @@ class Planner {
         }
       }
     }
+  }
+
+  bool lies_in_row(Value value) const {
+    return std::ranges::any_of(lowered_.together, [&](const auto& row) { return std::ranges::count(row, value) > 0; });
   }
 
   bool only_dense_loads(const LoweredKernel& kernel, Value place) const {
@@ -206,6 +241,17 @@ int join_of(const Lowered& lowered, int exchange) {
   return out;
 }
 
+bool lies_behind(const Lowered& lowered, Value first, Value second) {
+  const auto place = [&](Value value) { return lowered.storage[size_t(value.id)]; };
+  const auto later = [&](Value value) { return is_read_later(lowered, lowered.buffers[size_t(place(value).id)]); };
+  for (const std::vector<Value>& row : lowered.together) {
+    const auto found = std::ranges::find(row, place(first));
+    if (found == row.end()) continue;
+    return found + 1 != row.end() && found[1] == place(second) && later(first) == later(second);
+  }
+  return false;
+}
+
 bool is_read_later(const Lowered& lowered, const Buffer& buffer) { return buffer.last == int(lowered.kernels.size()); }
 
 SharedPlaces place_shared(Lowered& lowered, const std::vector<size_t>& workspaces) {
@@ -215,8 +261,8 @@ SharedPlaces place_shared(Lowered& lowered, const std::vector<size_t>& workspace
   for (size_t b = 0; b < lowered.buffers.size(); ++b)
     (is_read_later(lowered, lowered.buffers[b]) ? scratch : kept)[b].bytes = 0;
   for (size_t k = 0; k < workspaces.size(); ++k) scratch.push_back({0, workspaces[k], int(k), int(k)});
-  out.kept = place(kept, kSharedAlignment);
-  out.scratch = place(scratch, kSharedAlignment);
+  out.kept = place(kept, lowered.together, kSharedAlignment);
+  out.scratch = place(scratch, lowered.together, kSharedAlignment);
   for (size_t b = 0; b < lowered.buffers.size(); ++b)
     lowered.buffers[b].offset = (kept[b].bytes ? kept : scratch)[b].offset;
   for (size_t k = 0; k < workspaces.size(); ++k) out.workspaces.push_back(scratch[lowered.buffers.size() + k].offset);

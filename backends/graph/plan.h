@@ -14,6 +14,13 @@ void plan_memory(Lowered& lowered);
 // exchange k that touches its arrays, or the number of kernels.
 int join_of(const Lowered& lowered, int exchange);
 
+// The buffers that lie one behind the other begin at multiples of this.
+constexpr size_t kSharedAlignment = 256;
+
+// Whether the array of the second value lies behind that of the first, at the next multiple of kSharedAlignment. Both
+// are arrays of one exchange.
+bool lies_behind(const Lowered& lowered, Value first, Value second);
+
 // Whether it is read after the last kernel, or by the next run.
 bool is_read_later(const Lowered& lowered, const Buffer& buffer);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/graph/ops.h"
+#include "backends/graph/plan.h"
 #include "neon/core/random.h"
 
 namespace neon {
@@ -17,8 +18,11 @@ void check_same_exchanges(Ranks& ranks, const Lowered& lowered) {
   if (std::ranges::none_of(lowered.kernels, is_exchange)) return;
   std::string all;
   for (const LoweredKernel& kernel : lowered.kernels)
-    for (Value value : is_exchange(kernel) ? kernel.inputs : std::vector<Value>())
-      all += text(lowered.graph.producer(value).scope, " ", lowered.graph.type(value), "\n");
+    for (size_t i = 0; is_exchange(kernel) && i < kernel.inputs.size(); ++i) {
+      const Value value = kernel.inputs[i];
+      const bool behind = i > 0 && lies_behind(lowered, kernel.inputs[i - 1], value);
+      all += text(lowered.graph.producer(value).scope, " ", lowered.graph.type(value), behind ? "" : " alone", "\n");
+    }
   const uint64_t hash = hash_name(all);
   const double own[] = {double(hash >> 32), double(hash & 0xffffffff)};
   const std::vector<double> of_all = ranks.gather(own);

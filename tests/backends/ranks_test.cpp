@@ -158,6 +158,24 @@ TEST_CASE("a sum over ranks lies where the array lay that nobody else reads") {
   CHECK(lowered.storage[size_t(exchange.outputs[0].id)] == lowered.storage[size_t(exchange.inputs[0].id)]);
 }
 
+TEST_CASE("the arrays of an exchange lie one behind the other") {
+  Graph graph;
+  const Value x = graph.input("x", DType::f32, {5, 5});
+  std::vector<Value> parts;
+  for (int64_t n : {1, 3, 200, 2}) parts.push_back(matmul(graph, graph.input(text("w", n), DType::f32, {n, 5}), x));
+  const std::vector<Value> sums = exchange(graph, parts);
+  for (size_t i = 0; i < sums.size(); ++i) graph.output(text("sum", i), Expr(graph, sums[i]) * 2);
+  const Lowered lowered = lower(graph, {.kernels = {.keeps = keeps_exchanges}});
+  INFO(to_string(lowered));
+  const LoweredKernel& exchange = lowered.kernels[size_t(exchange_of(lowered))];
+  for (size_t i = 1; i < exchange.inputs.size(); ++i) {
+    const auto place = [&](Value value) { return lowered.buffers[size_t(lowered.storage[size_t(value.id)].id)]; };
+    const Buffer before = place(exchange.inputs[i - 1]), after = place(exchange.inputs[i]);
+    CHECK(lies_behind(lowered, exchange.inputs[i - 1], exchange.inputs[i]));
+    CHECK(after.offset == (before.offset + before.bytes + 255) / 256 * 256);
+  }
+}
+
 TEST_CASE("no kernel writes where an exchange still reads") {
   const Lowered lowered = chain(true);
   INFO(to_string(lowered));
