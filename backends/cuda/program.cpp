@@ -19,6 +19,7 @@ CudaProgram::CudaProgram(const Graph& graph, Variables& variables, const DeviceO
       kernels_(lowered_, engine_, name_),
       launches_(kernels_, memory_, record_, ring_, engine_) {
   engine_->device->make_current();
+  const WorkAlone alone(ranks_);  // kernels may take one rank longer to compile than another
   lowered_ = lower(graph, lowering_of(options, *engine_->device));
   if (ranks_) check_same_exchanges(*ranks_, lowered_);
   memory_.place_leaves(variables, options.program.callers_memory);

@@ -12,6 +12,12 @@
 
 namespace neon {
 
+namespace {
+
+constexpr size_t kEarlyBytes = size_t(1) << 20;  // of an exchange
+
+}  // namespace
+
 Lowerer::Lowerer(Graph graph, const LowerOptions& options)
     : options_(options),
       lowered_{.graph = std::move(graph)},
@@ -142,8 +148,17 @@ void Lowerer::make_fused_kernel(int group, std::vector<bool>& needed) {
   lowered_.kernels.push_back(std::move(kernel));
 }
 
-// Kernels in an order in which every one runs after what it needs; among those that could run, an exchange between
-// ranks, which takes its time beside what follows, or else the one whose nodes came first in the graph.
+// Whether it is an exchange between ranks that takes its time, beside the kernels that follow. A small one would only
+// take processors from those.
+bool Lowerer::begins_early(const LoweredKernel& kernel) const {
+  size_t bytes = 0;
+  for (Value value : kernel.is(ops::exchange) ? kernel.inputs : std::vector<Value>())
+    bytes += graph().type(value).bytes();
+  return bytes >= kEarlyBytes;
+}
+
+// Kernels in an order in which every one runs after what it needs; among those that could run, a large exchange, or
+// else the one whose nodes came first in the graph.
 void Lowerer::order() {
   std::vector<std::set<int>> after(members_.size());
   std::vector<int> waiting(members_.size(), 0);
@@ -153,7 +168,7 @@ void Lowerer::order() {
   std::priority_queue<std::pair<int, int>, std::vector<std::pair<int, int>>, std::greater<>> ready;
   auto offer = [&](int k) {
     const int place = *std::ranges::max_element(members_[size_t(k)]);
-    ready.push({lowered_.kernels[size_t(k)].is(ops::exchange) ? place - graph().node_count() : place, k});
+    ready.push({begins_early(lowered_.kernels[size_t(k)]) ? place - graph().node_count() : place, k});
   };
   for (size_t k = 0; k < members_.size(); ++k)
     if (waiting[k] == 0) offer(int(k));

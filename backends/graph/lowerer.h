@@ -33,6 +33,7 @@ class Lowerer {
   std::vector<bool> values_needed(const Groups& groups) const;
   std::shared_ptr<FusedKernel> code_of(int group, std::vector<bool>& needed) const;
   void make_fused_kernel(int group, std::vector<bool>& needed);
+  bool begins_early(const LoweredKernel& kernel) const;
   void order();
   void put_off_columns();
   void follow(int from, int at, std::vector<std::set<int>>& after) const;

@@ -132,9 +132,9 @@ int exchange_of(const Lowered& lowered) {
 }
 
 // Products of a chain; the first is summed over ranks, and read once more if that is `read_on`.
-Lowered chain(bool read_on) {
+Lowered chain(bool read_on, int64_t size = 512) {
   Graph graph;
-  const Value x = graph.input("x", DType::f32, {16, 16}), first = matmul(graph, x, x);
+  const Value x = graph.input("x", DType::f32, {size, size}), first = matmul(graph, x, x);
   Value end = matmul(graph, read_on ? first : x, x, true);
   for (int i = 0; i < 4; ++i) end = matmul(graph, end, x);
   const Value sum = exchange(graph, {first})[0];
@@ -144,12 +144,14 @@ Lowered chain(bool read_on) {
 
 }  // namespace
 
-TEST_CASE("an exchange begins when its array is there, and is waited for where the sum is read") {
+TEST_CASE("a large exchange begins when its array is there, and is waited for where the sum is read") {
   const Lowered lowered = chain(true);
   INFO(to_string(lowered));
   const int exchange = exchange_of(lowered);
   CHECK(exchange == 1);
   CHECK(join_of(lowered, exchange) == int(lowered.kernels.size()) - 1);
+  const Lowered small = chain(true, 16);
+  CHECK(exchange_of(small) == int(small.kernels.size()) - 2);
 }
 
 TEST_CASE("a sum over ranks lies where the array lay that nobody else reads") {
