@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "backends/graph/flops.h"
 #include "neon/cli/rehearsal.h"
 #include "neon/train/constant_cost.h"
 #include "neon/train/progress.h"
@@ -10,17 +11,19 @@ namespace neon {
 
 namespace {
 
-constexpr double kMostBytes = 64 << 20;  // of samples to read
+constexpr double kMostBytes = 64 << 20;  // of samples to read, and of a step's values and weights: a check is short
+constexpr double kMostWork = 2e9;        // operations of a training step, of which the first cost takes a third
 constexpr double kFarAbove = 3;
 
 }  // namespace
 
-std::vector<std::string> initial_cost_lines(const OpenedSpec& spec, const RunOptions& options, const DataCheck& check) {
+std::vector<std::string> initial_cost_lines(const OpenedSpec& spec, const RunOptions& options, const DataCheck& check,
+                                            const Graph& step_graph, double step_bytes) {
   const ExperimentParams& params = spec.experiment->params;
   const double bytes = double(check.input_bytes() + check.target_bytes()) *
                        double(check.train_size + check.test_size + check.validation_size);
   if (!params.cost || params.phases.size() > 0 || !check.found || check.streamed || check.train_size == 0 ||
-      bytes > kMostBytes)
+      bytes > kMostBytes || step_bytes > kMostBytes || flops_of(step_graph, 0, step_graph.node_count()) > kMostWork)
     return {};
   std::vector<std::string> warnings;  // which the check has printed
   DataContext context = data_context(options, spec.folder, 0, warnings);

@@ -9,7 +9,9 @@
 namespace neon {
 
 // Lines for neon check: the first cost of one batch beside that of the same answer for every sample, and a note where
-// the first is far above the second. None where the samples are streamed, many, or not there.
-std::vector<std::string> initial_cost_lines(const OpenedSpec& spec, const RunOptions& options, const DataCheck& check);
+// the first is far above the second. None where the samples are streamed, many, or not there, or where a training step
+// is much work, or takes many bytes.
+std::vector<std::string> initial_cost_lines(const OpenedSpec& spec, const RunOptions& options, const DataCheck& check,
+                                            const Graph& step_graph, double step_bytes);
 
 }  // namespace neon

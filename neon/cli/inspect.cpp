@@ -244,8 +244,8 @@ int run_check(const CommandLine& line) {
   if (const double room = room_for(in.options); needed > room)
     print_result(
         text("note    only ", bytes_text(room), " are free here; the net's largest array is ", largest_array(lowered)));
-  for (const std::string& said :
-       in.spec.experiment->placing([&] { return initial_cost_lines(in.spec, in.options, in.check); }))
+  for (const std::string& said : in.spec.experiment->placing(
+           [&] { return initial_cost_lines(in.spec, in.options, in.check, in.graph().graph, variables + arena); }))
     print_result(said);
   return report_data(in.check);
 }
