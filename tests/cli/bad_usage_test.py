@@ -88,7 +88,7 @@ class Usage(Case):
         for key in "metrics", "callbacks", "augment":
             self.refused(2, self.spec(**{key: "[~]"}), says=f"{key}[0]: expected {key.rstrip('s').replace('augment', 'augmentation')}, found nothing")
             self.neon("check", self.spec(**{key: ""}))
-        for layer in "Affine: {nout: 3, init: ~}", "Bias: {init: }", "DataTransform: {transform: ~}":
+        for layer in "Affine: {nout: ~}", "Bias: {init: }", "DataTransform: {transform: ~}":
             self.refused(2, "check", self.spec(), "--set", f"layers=[{layer}]", says="no value is given: ")
 
     def test_several_problems_at_once(self):
@@ -110,7 +110,7 @@ class Usage(Case):
                 (["--iterations", "9"], ["summary", spec]), (["--resolved"], ["train", spec]), \
                 (["--resolved"], ["summary", spec]), (["--top_k", "2"], ["eval", "m.safetensors"]), \
                 (["-e", "3"], ["eval", "m.safetensors"]), (["-s", "n"], ["eval", "m.safetensors"]), \
-                (["-o", "r.h5"], ["predict", "m.safetensors", "x.csv"]), (["-z", "8"], ["predict", "m.safetensors", "x.csv"]), (["-r", "8"], ["predict", "m.safetensors", "x.csv"]), (["-i", "7"], ["doctor"]), (["-b", "cpu"], ["help", "Affine"]), \
+                (["-o", "r.h5"], ["eval", "m.safetensors"]), (["-z", "8"], ["predict", "m.safetensors", "x.csv"]), (["-r", "8"], ["predict", "m.safetensors", "x.csv"]), (["-i", "7"], ["doctor"]), (["-b", "cpu"], ["help", "Affine"]), \
                 (["-o", "r.h5"], ["summary", spec]), (["-s", "n"], ["program", spec]), (["-l", "n"], ["bench", spec]), \
                 (["-H", "2"], ["bench", spec]), (["--eval_freq", "2"], ["summary", spec]), (["--serialize", "2"], ["bench", spec]):
             self.refused(2, *verb, *option, says=["option ", option[0], f"does nothing with neon {verb[0]}"])

@@ -9,10 +9,12 @@ import unittest
 TOOL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/gpu_tests")
 SUITES = ["tests/backends/cuda/gpu_test", "tests/backends/cuda/calls_test", "tests/array/array_gpu_test",
           "tests/models/nets_gpu_test"]
-# Without a GPU each case of runs from device to device is skipped, and so are the nets against NumPy: one, or as many
-# as processes may share.
-with open(os.path.join(os.path.dirname(TOOL), "../tests/cli/devices_test.py")) as runs:
-    RUNS = runs.read().count("    def test_")
+# Without a GPU each case of runs from device to device and of ranks is skipped, and so are the nets against NumPy: one,
+# or as many as processes may share.
+RUNS = 0
+for name in "devices_test.py", "ranks_gpu_test.py":
+    with open(os.path.join(os.path.dirname(TOOL), "../tests/cli", name)) as runs:
+        RUNS += runs.read().count("    def test_")
 SKIPPED, SKIPPED_APART = RUNS + 1, RUNS + 10
 
 
