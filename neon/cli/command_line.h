@@ -18,7 +18,9 @@ struct VerbOptions {
   std::string method = "random", folder, metric, profile, fixed = "16.12";
   bool prune = false, objective = false, curve = false;
   bool resolved = false, passes = false, pixels = false, skip_bad = false, overwrite = false, report = false,
-       text = false, csv = false, npz = false, no_run_folder = false;
+       text = false, csv = false, npz = false, live = false, no_run_folder = false;
+  std::string host;
+  std::optional<int64_t> port;
   std::optional<int64_t> size, count;
   static void describe(auto&& p) {
     p("top_k", &VerbOptions::top_k, "Classes to print for each sample; of a text, the most likely tokens to draw from.",
@@ -57,6 +59,9 @@ struct VerbOptions {
     p("passes", &VerbOptions::passes, "Lists the passes, and what each changed.");
     p("report", &VerbOptions::report, "Prints precision, recall and calibration, or residuals, in CSV and JSON, too.");
     p("text", &VerbOptions::text, "Draws curves in the terminal.");
+    p("live", &VerbOptions::live, "Serves the page.");
+    p("host", &VerbOptions::host, "Address to listen on.");
+    p("port", &VerbOptions::port, "Port to listen on.", closed(0, 65535));
     p("csv", &VerbOptions::csv, "Writes CSV.");
     p("resolved", &VerbOptions::resolved, "Prints the spec with every default.");
   }

@@ -4,7 +4,8 @@
 #include "neon/core/error.h"
 #include "neon/report/curve_table.h"
 #include "neon/report/curve_text.h"
-#include "neon/train/atomic_file.h"
+#include "neon/report/live.h"
+#include "neon/report/page.h"
 #include "neon/train/run_folder.h"
 #include "neon/train/terminal.h"
 
@@ -13,6 +14,7 @@ namespace neon {
 namespace {
 
 constexpr int kTextWidth = 100;
+constexpr int64_t kUsualPort = 8470;
 
 // Runs named on the line, otherwise the newest one here.
 std::vector<ReportedRun> plotted_runs(const CommandLine& line) {
@@ -28,12 +30,31 @@ std::vector<ReportedRun> plotted_runs(const CommandLine& line) {
   return read_runs(paths);
 }
 
+// Serves the runs until Ctrl-C. They are read anew for each answer, from the files that the command line names.
+void serve_runs(const CommandLine& line, const std::vector<ReportedRun>& runs) {
+  std::vector<std::string> paths;
+  for (const ReportedRun& run : runs) paths.push_back(run.path);
+  const LiveOptions options{line.of_verb.host.empty() ? "127.0.0.1" : line.of_verb.host,
+                            int(line.of_verb.port.value_or(kUsualPort))};
+  serve_page(
+      options, [&] { return page_data(read_runs(paths)); },
+      [](const std::string& address) { print_message(address + " shows the runs; Ctrl-C ends this"); });
+}
+
+void check_plot_options(const VerbOptions& given, const std::string& page) {
+  if (given.csv && given.text) fail(ErrorKind::config, "--csv and --text both print to the terminal; give one of them");
+  if (given.live && (given.csv || given.text || !page.empty()))
+    fail(ErrorKind::config, "--live serves the page and prints nothing; leave out -o, --csv and --text");
+  if (!given.live && (given.port || !given.host.empty()))
+    fail(ErrorKind::config, "--host and --port say where --live serves the page; add --live");
+}
+
 int run_plot(const CommandLine& line) {
   const std::string page = line.run().output_file;
   const bool csv = line.of_verb.csv;
-  if (csv && line.of_verb.text)
-    fail(ErrorKind::config, "--csv and --text both print to the terminal; give one of them");
+  check_plot_options(line.of_verb, page);
   const std::vector<ReportedRun> runs = plotted_runs(line);
+  if (line.of_verb.live) return serve_runs(line, runs), 0;
   if (csv) write_curve_table(runs, [](const std::string& record) { print_record(record); });
   if (line.of_verb.text || (!csv && page.empty()))
     for (const std::string& each : runs_as_text(runs, kTextWidth)) print_result(each);

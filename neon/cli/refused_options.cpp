@@ -27,7 +27,6 @@ struct Departed {
 constexpr Departed kDeparted[] = {
     {"--manifest", "; the spec names the list of images: dataset: {ImageList: {path: FILE}}"},
     {"--profil", "; neon bench SPEC times the training step"},
-    {"--live", "; neon predict CHECKPOINT - reads samples from standard input"},
     {"--lr", "; the optimizer has it: --set optimizer.learning_rate=0.01"},
     {"--learning", "; the optimizer has it: --set optimizer.learning_rate=0.01"},
     {"--cpu", "; -b cpu runs on the CPU"},

@@ -57,7 +57,7 @@ class Suggestions(Case):
 
     def test_options(self):
         spec = self.spec()
-        said = self.refused(2, "--live", spec, says="neon predict CHECKPOINT - reads samples from standard input").err
+        said = self.refused(2, "--live", spec, says="option --live does nothing with neon train; it is for neon plot").err
         self.assertNotIn("--size", said)
         self.assertNotIn("did you mean", self.refused(2, "--wing", spec, says="unknown option '--wing'").err)
         self.refused(2, "--epoch", "3", spec, says="did you mean --epochs?")

@@ -191,6 +191,28 @@ class Page(support.Case):
         self.assertIn(HOSTILE, self.browser.run("document.body.innerText"))
         self.assertEqual(self.browser.run("document.title"), "neon: h")
 
+    def test_a_live_page_follows_the_run(self):
+        plot_test.write_run(self.path("l.h5"), {"cost/train": (np.float32([3, 2, np.nan, np.nan]), "minibatch")}, steps=4)
+        server = self.start("plot", "l.h5", "--live", "--port", "0")
+        try:
+            self.browser.open(server.stderr.readline().split()[0])
+            self.assertEqual(self.drawn("cost"), [[[1, 3], [2, 2]]])
+            with h5py.File(self.path("l.h5"), "r+") as file:
+                file["cost/train"][2] = 1
+            self.browser.run("new Promise((done) => { const wait = () => "
+                             "runs[0].curve('cost/train').points === 3 ? done(0) : setTimeout(wait, 50); wait(); })")
+            self.browser.settle()
+            self.assertEqual(self.drawn("cost"), [[[1, 3], [2, 2], [3, 1]]])
+            origin = self.browser.run("location.origin")
+            self.assertEqual({each for each in self.browser.requests if not each.startswith("file:")},
+                             {origin + "/", origin + "/data.json"})
+            self.browser.requests.clear()
+            self.show("report.html")
+            self.browser.requests.clear()
+        finally:
+            server.kill()
+            server.communicate()
+
     def test_first_paint_of_ten_long_runs(self):
         rng, names = np.random.default_rng(1), []
         for run in range(10):

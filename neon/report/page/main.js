@@ -76,7 +76,7 @@ function follow(first) {
       const answer = await fetch("data.json", { cache: "no-store" });
       const content = await answer.text();
       if (answer.ok && content !== last) showAll(last = content);
-      line.textContent = "live";
+      line.textContent = answer.ok ? "live" : content;
     } catch {
       line.textContent = "neon no longer answers; this is the last it sent";
     }

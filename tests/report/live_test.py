@@ -1,0 +1,96 @@
+#!/usr/bin/python3
+"""neon plot --live: two addresses, GET alone, this machine alone; newer data as they come."""
+import http.client
+import json
+import os
+import re
+import signal
+import sys
+import time
+
+import h5py
+import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cli"))
+import plot_test  # noqa: E402
+import support  # noqa: E402
+
+
+class Live(support.Case):
+    def setUp(self):
+        super().setUp()
+        self.costs = np.float32([3, 2, np.nan, np.nan])
+        plot_test.write_run(self.path("a.h5"), {"cost/train": (self.costs, "minibatch")}, steps=4)
+        self.server = self.start("plot", "a.h5", "--live", "--port", "0")
+        self.addCleanup(self.server.stderr.close)
+        self.addCleanup(self.server.stdout.close)
+        self.addCleanup(self.server.wait)
+        self.addCleanup(self.server.kill)
+        said = self.server.stderr.readline()
+        self.port = int(re.fullmatch(r"http://127\.0\.0\.1:(\d+)/ shows the runs; Ctrl-C ends this\n", said)[1])
+
+    def ask(self, path, method="GET", host=None, body=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection.putrequest(method, path, skip_host=host is not None)
+        if host is not None:
+            connection.putheader("Host", host)
+        if body is not None:
+            connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body)
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        return answer, content.decode()
+
+    def test_the_page_and_its_data(self):
+        answer, page = self.ask("/")
+        self.assertEqual((answer.status, answer.getheader("X-Frame-Options")), (200, "DENY"))
+        self.assertIn('data-live="true"', page)
+        self.assertIn("connect-src 'self'", page)
+        answer, content = self.ask("/data.json")
+        self.assertEqual(answer.getheader("Cache-Control"), "no-store")
+        (curve,) = [each for each in json.loads(content)["runs"][0]["curves"] if each["name"] == "cost/train"]
+        self.assertEqual(curve["points"], 2)
+
+    def test_newer_data(self):
+        self.ask("/data.json")
+        with h5py.File(self.path("a.h5"), "r+") as file:
+            file["cost/train"][2] = 1
+        time.sleep(1.1)  # data are read at most once a second
+        (curve,) = [each for each in json.loads(self.ask("/data.json")[1])["runs"][0]["curves"] if each["name"] == "cost/train"]
+        self.assertEqual(curve["points"], 3)
+
+    def test_no_other_path_and_no_other_method(self):
+        self.write("secret.txt", "secret")
+        for path in "/secret.txt", "/a.h5", "/../a.h5", "/%2e%2e/a.h5", "//etc/passwd", "/data.json/../a.h5", "/dataxjson", "/data.json/":
+            answer, content = self.ask(path)
+            self.assertEqual(answer.status, 404, path)
+            self.assertNotIn("secret", content)
+        for method in "POST", "PUT", "DELETE", "OPTIONS", "PATCH":
+            self.assertEqual(self.ask("/", method, body=b"")[0].status, 405, method)
+
+    def test_a_site_cannot_ask_by_a_name_of_its_own(self):
+        for host in f"evil.example:{self.port}", "evil.example", "127.0.0.1.evil.example", "":
+            self.assertEqual(self.ask("/data.json", host=host)[0].status, 403, host)
+        for host in f"localhost:{self.port}", f"127.0.0.1:{self.port}":
+            self.assertEqual(self.ask("/data.json", host=host)[0].status, 200, host)
+
+    def test_a_file_that_is_gone_is_an_answer(self):
+        os.remove(self.path("a.h5"))
+        time.sleep(1.1)
+        answer, content = self.ask("/data.json")
+        self.assertEqual(answer.status, 503)
+        self.assertIn("a.h5", content)
+
+    def test_ctrl_c_ends_it(self):
+        self.server.send_signal(signal.SIGINT)
+        self.assertEqual(self.server.wait(10), 0)
+
+    def test_refusals(self):
+        self.refused(1, "plot", "a.h5", "--live", "--port", str(self.port), says=["cannot listen", "--port"])
+        self.refused(2, "plot", "a.h5", "--live", "--csv", says="--live serves the page")
+        self.refused(2, "plot", "a.h5", "--port", "1", says="add --live")
+
+
+if __name__ == "__main__":
+    support.main()
