@@ -49,6 +49,8 @@ bool keeps(const Graph& graph, const Node& node, const DeviceKernels& kernels) {
   if (const CellKind* kind = cell_kind(*node.op))
     return plan_cell(cell_case(*kind, graph, node.inputs), kernels.processors, kernels.arch).has_value();
   if (is_attention(*node.op)) {
+    // The kernel draws by the place in this rank's share, and ranks would drop the same weights of different samples.
+    if (kernels.exchanges && node.attributes.has("keep")) return false;
     const bool gradient = node.op->is(ops::attention_grad);
     return plan_attention(attention_case(graph, node.inputs, node.attributes, gradient), kernels.arch).has_value();
   }

@@ -1,10 +1,13 @@
 // Kernels of attention: which cases have one, and that it compiles. Needs no GPU.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
 #include "backends/cuda/attention_plan.h"
 #include "backends/cuda/compile.h"
 #include "backends/cuda/op_source.h"
+#include "backends/graph/attention.h"
+#include "backends/graph/ops.h"
 #include "tests/backends/op_cases.h"
 
 using namespace neon;
@@ -48,6 +51,19 @@ TEST_CASE("attention has a kernel for heads of up to 128 numbers, on tensor core
   const auto older = cuda::plan_attention(sizes_of(DType::f16, 64, true), 75);
   REQUIRE(older);
   CHECK(!older->tensor);
+}
+
+TEST_CASE("several ranks draw what attention drops by the place in the whole batch, as its definition does") {
+  for (const bool ranks : {false, true})
+    for (const double keep : {1.0, 0.5}) {
+      INFO("ranks " << ranks << ", keep " << keep);
+      Graph graph;
+      const auto input = [&](const char* name) { return graph.input(name, DType::f16, {2, 32, 4, 64}); };
+      graph.output("y", attention(graph, input("q"), input("k"), input("v"), {}, {.keep = keep, .first = 2}));
+      const Lowered lowered = lower(graph, cuda::gpu_lowering(true, false, 90, 64, ranks));
+      const auto is_kernel = [](const LoweredKernel& kernel) { return kernel.is(ops::attention); };
+      CHECK((std::ranges::count_if(lowered.kernels, is_kernel) == 1) == (!ranks || keep == 1));
+    }
 }
 
 TEST_CASE("kernels of attention compile, some cases in each type") {
