@@ -186,21 +186,41 @@ class Nearest : public ImageKernel {
     const B* box = static_cast<const B*>(*places_) + numbers_ * n;
     const std::byte* from = static_cast<const std::byte*>(*data_) + size_t(first / channels_) * pixel_;
     std::byte* to = static_cast<std::byte*>(*y_) + size_t(n * height_ * width_) * pixel_;
-    const auto of_box = [&](int which) { return which < numbers_ ? load_as<R>(box[which]) : R(0); };
-    for (int64_t i = 0; i < height_; ++i) {
-      const R right = (R(i) + R(0.5)) * of_box(5) / R(height_);
-      for (int64_t j = 0; j < width_; ++j) {
-        const R down = (R(j) + R(0.5)) * of_box(4) / R(width_);
-        const auto row = int64_t(place_in_box(of_box(0), of_box(2), down, i, height_, rows_) + R(0.5));
-        const auto column = int64_t(place_in_box(of_box(1), of_box(3), right, j, width_, columns_) + R(0.5));
-        std::memcpy(to, from + size_t(row * columns_ + column) * pixel_, pixel_);
-        to += pixel_;
-      }
-    }
+    if (numbers_ == kLeaningBox) return leaning(box, from, to);
+    const std::vector<int64_t> across = places(box[1], box[3], width_, columns_);
+    for (const int64_t row : places(box[0], box[2], height_, rows_))
+      for (const int64_t column : across) to = write(row, column, from, to);
   }
 
  private:
   using R = std::conditional_t<std::is_same_v<B, double>, double, float>;
+  static int64_t place(R begin, R length, R leaning, int64_t i, int64_t count, int64_t size) {
+    return int64_t(place_in_box(begin, length, leaning, i, count, size) + R(0.5));
+  }
+  static std::vector<int64_t> places(B begin, B length, int64_t count, int64_t size) {
+    std::vector<int64_t> out;
+    for (int64_t i = 0; i < count; ++i)
+      out.push_back(place(load_as<R>(begin), load_as<R>(length), R(0), i, count, size));
+    return out;
+  }
+
+  std::byte* write(int64_t row, int64_t column, const std::byte* from, std::byte* to) const {
+    std::memcpy(to, from + size_t(row * columns_ + column) * pixel_, pixel_);
+    return to + pixel_;
+  }
+
+  void leaning(const B* box, const std::byte* from, std::byte* to) const {
+    const auto of_box = [&](int which) { return load_as<R>(box[which]); };
+    for (int64_t i = 0; i < height_; ++i) {
+      const R right = (R(i) + R(0.5)) * of_box(5) / R(height_);
+      for (int64_t j = 0; j < width_; ++j) {
+        const R down = (R(j) + R(0.5)) * of_box(4) / R(width_);
+        to = write(place(of_box(0), of_box(2), down, i, height_, rows_),
+                   place(of_box(1), of_box(3), right, j, width_, columns_), from, to);
+      }
+    }
+  }
+
   const size_t pixel_;  // bytes
 };
 

@@ -33,7 +33,7 @@ Names names_of(CudaLibrary library) {
     case CudaLibrary::nccl:
       return {"NCCL",
               {"libnccl.so.2", "libnccl.so"},
-              text("NCCL for CUDA ", cuda, " (libnccl2), which does not come with CUDA")};
+              text("NCCL for CUDA ", cuda, " (libnccl2), which several GPUs need, and which does not come with CUDA")};
   }
   return {};
 }
