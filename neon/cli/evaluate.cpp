@@ -103,7 +103,7 @@ std::string class_name(const Data& data, int64_t k) {
   return size_t(k) < data.class_names.size() ? data.class_names[size_t(k)] : std::to_string(k);
 }
 
-// Where the numbers of a sample are largest.
+// The index of a sample's largest number.
 int64_t largest_at(const std::vector<double>& from, int64_t width, int64_t sample) {
   const auto begin = from.begin() + sample * width;
   return std::max_element(begin, begin + width) - begin;

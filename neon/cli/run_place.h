@@ -1,4 +1,4 @@
-// Where a run puts its files: into a folder of its own (neon/train/run_folder.h), but for those that options place
+// The places of a run's files: a folder of its own (neon/train/run_folder.h), except for files that options place
 // elsewhere.
 #pragma once
 #include <string>

@@ -37,8 +37,8 @@ class Checkpoints {
   std::vector<std::string> save(const Position& position, Variables& variables, bool evaluated);
   // Writes the best one, where that is only held, as the leading rank does. Returns a warning or "".
   std::string write_best();
-  // Before the first step of a run that goes on: see BestCheckpoint::mend.
-  // Where the best net is in no file of the run's folder, the position forgets it.
+  // Before the first step of a run that goes on: see BestCheckpoint::mend. The position forgets a best net that no file
+  // of the run's folder holds.
   std::string mend_best(Position& position);
   // The last one written, or "".
   const std::string& last() const { return last_; }

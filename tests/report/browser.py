@@ -10,7 +10,7 @@ import time
 
 
 def find_browser():
-    """The browser's program; None where there is none."""
+    """The browser's program, or None."""
     return next((found for found in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if found), None)
 
 

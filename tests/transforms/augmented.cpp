@@ -69,7 +69,7 @@ Image seen(const Picture& p, int64_t n) {
 
 namespace {
 
-// What lies at row v and column u, between the middles of pixels.
+// The value at row v and column u, between the middles of pixels.
 double between(const Picture& p, const Image& image, double v, double u, int64_t c) {
   v = std::clamp(v, 0.0, double(p.height - 1)), u = std::clamp(u, 0.0, double(p.width - 1));
   const auto top = int64_t(v), left = int64_t(u);

@@ -59,7 +59,7 @@ void check(const std::string& list, const Picture& picture, neon::ImageArea area
     const auto made = make(list, picture, arithmetic, training, means, 1, which);
     const neon::Tensor y = made->y();
     REQUIRE(y.shape() == neon::Shape{int64_t(which.size()), area.height, area.width, picture.channels});
-    // What is drawn is in f32 whatever the arithmetic.
+    // Draws are in f32 whatever the arithmetic.
     const double allowed = roundings * 0x1p-24;
     for (int64_t k = 0; k < y.elements(); ++k) {
       const int64_t c = k % picture.channels, column = k / picture.channels % area.width;

@@ -26,7 +26,7 @@ Image moved(const Picture& p, const Image& image, int which, double side, double
   return warped(p, image, by);
 }
 
-// What the others make of pixel k.
+// Pixel k as the other operations make it.
 double recoloured(const Picture& p, const Image& image, size_t k, int which, double side, double strength) {
   const auto channels = size_t(p.channels);
   const auto grey = [&](size_t pixel) {
