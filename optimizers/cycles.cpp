@@ -47,11 +47,13 @@ struct RestartsParams {
 struct CosineRestarts : Parametrized<Schedule, RestartsParams> {
   using Parametrized::Parametrized;
   double rate(double base, const Progress& at) const override {
-    double now = at.fraction(), period = params.period;
-    if (params.factor == 1) now = std::fmod(now, period);
-    else
-      for (; now >= period; period *= params.factor) now -= period;
-    return base * along_cosine(1, params.floor, now / period);
+    const double cycles = at.fraction() / params.period, factor = params.factor;  // of the first cycle's length
+    if (factor == 1) return base * along_cosine(1, params.floor, cycles - std::floor(cycles));
+    // n cycles end at (factor^n - 1) / (factor - 1), and the next is factor^n long. At its very beginning rounding must
+    // not take it for the end of the one before.
+    const double n = std::floor(std::log1p(cycles * (factor - 1)) / std::log(factor) + 1e-9);
+    const double length = std::pow(factor, n), begin = (length - 1) / (factor - 1);
+    return base * along_cosine(1, params.floor, std::clamp((cycles - begin) / length, 0.0, 1.0));
   }
 };
 NEON_REGISTER(Schedule, CosineRestarts,

@@ -41,6 +41,7 @@ Expr kept_share(ImageBatch& batch, const MixParams& params) {
 
 struct Mixup : Parametrized<Augmentation, MixParams> {
   using Parametrized::Parametrized;
+  bool mixes() const override { return true; }
   void apply(ImageBatch& batch) const override {
     if (!batch.training) return;
     const Expr share = kept_share(batch, params);
@@ -64,6 +65,7 @@ NEON_REGISTER(
 
 struct CutMix : Parametrized<Augmentation, MixParams> {
   using Parametrized::Parametrized;
+  bool mixes() const override { return true; }
   void apply(ImageBatch& batch) const override {
     if (!batch.training) return;
     const auto height = double(batch.area().height), width = double(batch.area().width);

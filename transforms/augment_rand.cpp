@@ -40,6 +40,9 @@ class RandAugment : public Parametrized<Augmentation, RandAugmentParams> {
   using Parametrized::Parametrized;
   void apply(ImageBatch& batch) const override {
     if (!batch.training) return;
+    if (!batch.of_bytes)
+      fail(ErrorKind::config, "RandAugment: is for images of bytes, whose black and white are known; these samples ",
+           "are of another type");
     for (int64_t i = 0; i < params.count; ++i) {
       const Expr which = neon::apply("floor", batch.draw() * double(kChanges)), u = batch.draw();
       const Expr side = neon::apply("select", neon::apply("less", u, u.constant(0.5)), u.constant(1), u.constant(-1));

@@ -13,6 +13,8 @@ class Augmentation {
   virtual const void* params_address() const = 0;
   // A config error for images that it cannot be done to.
   virtual void apply(ImageBatch& batch) const = 0;
+  // Whether it mixes samples with their partners (mixture.h).
+  virtual bool mixes() const { return false; }
 };
 
 // Whole rows and columns of each sample, (N,1,1,1).

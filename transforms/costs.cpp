@@ -117,10 +117,11 @@ struct FocalBinary : Parametrized<Cost, FocalBinaryParams> {
     return sum_features(weight * power(wrong, params.gamma) * entropy);
   }
 };
-NEON_REGISTER(Cost, FocalBinary,
-              "-sum [alpha t (1 - y)^gamma log y + (1 - alpha) (1 - t) y^gamma log(1 - y)], for outputs that each are "
-              "yes or no (Lin et al. 2017).",
-              {"SigmoidFocalLoss"});
+NEON_REGISTER(
+    Cost, FocalBinary,
+    "-sum a (1 - p)^gamma [t log y + (1 - t) log(1 - y)], with p = t y + (1 - t)(1 - y) and a = alpha t + (1 - "
+    "alpha)(1 - t), for outputs that each are yes or no (Lin et al. 2017).",
+    {"SigmoidFocalLoss"});
 
 struct SumSquaredParams {
   double scale = 1;

@@ -29,8 +29,9 @@ ImageBatch::ImageBatch(Graph& graph, Value data, Value indices, PixelRange range
                        uint64_t seed)
     : graph(graph),
       training(training),
+      of_bytes(graph.dtype(data) == DType::u8),
       black(range.shift),
-      white(range.shift + range.scale * (graph.dtype(data) == DType::u8 ? 255 : 1)),
+      white(range.shift + range.scale * (of_bytes ? 255 : 1)),
       data_(data),
       indices_(indices),
       range_(range),

@@ -24,6 +24,7 @@ class ImageBatch {
 
   Graph& graph;
   const bool training;  // otherwise nothing is drawn, and the middle is taken
+  const bool of_bytes;  // the samples are bytes, whose black and white are 0 and 255
   // The net's values of a black pixel, and of a white one, 255 in bytes and 1 in other types.
   const double black, white;
   // Images (n,H,W,c) of as many rows and columns as the data, such as targets: sample i is indices[i] of them, or where

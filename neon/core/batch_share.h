@@ -7,6 +7,7 @@ namespace neon {
 
 struct RankOf {
   int rank = 0, ranks = 1;
+  int64_t together = 1;  // neighbours of a batch, from its first sample on, that one rank computes
 };
 
 struct BatchShare {
@@ -20,9 +21,12 @@ struct BatchShare {
 
 // The share of a batch of `whole` samples. A sample at place p of a batch of `places` belongs to the rank that has p
 // among all places: so a stream stays with its rank where the last batch has fewer. With places = whole all shares are
-// equal, up to one sample.
+// equal, up to as many samples as stay together.
 inline BatchShare share_of(int64_t whole, int64_t places, RankOf of) {
-  const auto begin = [&](int64_t rank) { return std::min(whole, places * rank / of.ranks); };
+  const auto begin = [&](int64_t rank) {
+    const int64_t place = places * rank / of.ranks;
+    return std::min(whole, rank == of.ranks ? places : place - place % of.together);
+  };
   BatchShare out{begin(of.rank), begin(of.rank + 1) - begin(of.rank), whole, places, of.ranks};
   if (out.count == 0) out.first = std::max<int64_t>(whole - 1, 0), out.count = 1, out.counts = false;
   return out;

@@ -29,6 +29,7 @@ bool note_if_best(const RunSetup& setup, const std::map<std::string, double>& re
   if (found == results.end() || !std::isfinite(found->second) || !std::isfinite(results.at("cost"))) return false;
   if (position.best && !is_better(found->second, experiment, *position.best)) return false;
   position.best = found->second;
+  position.best_of = name_of_best(experiment);
   position.best_epoch = position.epoch;
   return true;
 }

@@ -1,6 +1,7 @@
 #include "neon/train/checkpoints.h"
 
 #include "neon/core/paths.h"
+#include "neon/train/best_result.h"
 #include "neon/train/carried_rows.h"
 #include "neon/train/clock.h"
 #include "neon/train/run_folder.h"
@@ -95,6 +96,13 @@ std::string Checkpoints::write_best() {
 
 std::string Checkpoints::mend_best(Position& position) {
   if (!best_.wanted() || position.best_epoch == 0) return "";
+  if (position.best_of != name_of_best(setup_.experiment)) {
+    const std::string other = position.best_of;
+    position.best.reset();
+    position.best_epoch = 0;
+    return text("note: the best net was that by ", other.empty() ? "another result" : other, "; from now on ",
+                name_of_best(setup_.experiment), " tells");
+  }
   if (position.best_epoch == position.epoch && position.step_in_epoch == 0)
     return setup_.leads() ? best_.mend(resumed_from_, position.best_epoch) : "";
   if (best_.is_there()) return "";

@@ -38,7 +38,7 @@ class Checkpoints {
   // Writes the best one, where that is only held, as the leading rank does. Returns a warning or "".
   std::string write_best();
   // Before the first step of a run that goes on: see BestCheckpoint::mend. The position forgets a best net that no file
-  // of the run's folder holds.
+  // of the run's folder holds, or that was the best by another result.
   std::string mend_best(Position& position);
   // The last one written, or "".
   const std::string& last() const { return last_; }

@@ -10,11 +10,12 @@ namespace neon {
 
 namespace {
 
-constexpr int64_t kUneven = 5;  // the largest class over the smallest
+constexpr int64_t kUneven = 5;       // the largest class over the smallest
+constexpr double kMostWeight = 1e6;  // of a class
 
 double weight_from(const Setting& from, Problems& problems) {
   double weight = 1;
-  Value_of<double>::read(from, weight, at_least(0), problems);
+  Value_of<double>::read(from, weight, closed(0, kMostWeight), problems);
   return weight;
 }
 
@@ -82,10 +83,9 @@ void check_balance(const ClassWeights& weights, bool draws_by_class, const DataL
                "; leave it out");
 }
 
-std::vector<double> weights_of_classes(const ClassWeights& weights, const Data& data) {
-  const bool none_counts =
-      !weights.numbers.empty() && std::ranges::none_of(weights.numbers, [](double w) { return w > 0; });
-  if (none_counts) fail_about("class_weights", "are all 0, so nothing would be learnt");
+namespace {
+
+std::vector<double> asked_weights(const ClassWeights& weights, const Data& data) {
   if (weights.balanced && data.train.label_count() == 0)
     fail_about("class_weights",
                "balanced counts the labels, which a streamed set of tokens does not have; give numbers");
@@ -95,6 +95,15 @@ std::vector<double> weights_of_classes(const ClassWeights& weights, const Data& 
     fail_about("class_weights", "has ", weights.numbers.size(), " numbers, the data set has ", data.classes,
                " classes: one for each");
   return weights.numbers;
+}
+
+}  // namespace
+
+std::vector<double> weights_of_classes(const ClassWeights& weights, const Data& data) {
+  std::vector<double> out = asked_weights(weights, data);
+  if (std::ranges::none_of(out, [](double weight) { return weight > 0; }))
+    fail_about("class_weights", "are all 0, so nothing would be learnt");
+  return out;
 }
 
 void set_class_weights(const ClassWeights& weights, const Data& data, Variables& variables) {

@@ -246,7 +246,12 @@ void check_batch(const RunOptions& options, const StepOptions& step, const DataL
   if (step.batch > layout.train_size)
     refuse_batch(options, step.batch, " is larger than the training set of ", layout.train_size, " samples; give ",
                  layout.train_size, " or less");
+  if (step.batch == 1 && mixes(step))
+    fail_about("augment", "mixes each image with its neighbour in the batch, and a batch has one; give a larger ",
+               "batch_size, or leave out Mixup and CutMix");
 }
+
+bool mixes(const StepOptions& step) { return std::ranges::any_of(step.augment, &Augmentation::mixes); }
 
 namespace {
 

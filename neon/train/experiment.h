@@ -160,7 +160,9 @@ class Experiment {
 DType data_type(const RunOptions& options, const ExperimentParams& params);
 // Batch, type and the like of a run: what the options say, else the spec. `seed` is left to the run.
 StepOptions step_options(const RunOptions& options, const ExperimentParams& params);
-// Throws a config error for a batch that the training set cannot fill.
+// Whether samples are mixed with their partners in a batch.
+bool mixes(const StepOptions& step);
+// Throws a config error for a batch that the training set cannot fill, or that is too small for its augmentations.
 void check_batch(const RunOptions& options, const StepOptions& step, const DataLayout& layout);
 // Throws a config error where an epoch ends with one sample, of which batch norm would see one value of each feature.
 // `full` is the step of a whole batch.

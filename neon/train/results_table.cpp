@@ -3,18 +3,37 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <utility>
 
 namespace neon {
 
 namespace {
 
-// The whole lines of a former table, of epochs before the position.
-std::string kept_lines(const std::string& path, const Position& position) {
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> out;
+  std::istringstream all(line + ",");
+  for (std::string cell; std::getline(all, cell, ',');) out.push_back(cell);
+  return out;
+}
+
+// The whole lines of a former table, of epochs before the position, with its cells under the names of this one. An
+// empty cell stands for a number that the former run did not measure.
+std::string kept_lines(const std::string& path, const std::string& names, const Position& position) {
   std::ifstream file(path, std::ios::binary);
-  std::string out, line;
-  for (int64_t count = 0; std::getline(file, line) && !file.eof(); ++count)
-    if (count > 0 && std::atoll(line.c_str()) <= position.epoch) out += line + "\n";
+  std::string line, out;
+  std::getline(file, line);
+  const std::vector<std::string> then = cells_of(line);
+  while (std::getline(file, line) && !file.eof()) {
+    if (std::atoll(line.c_str()) > position.epoch) continue;
+    const std::vector<std::string> cells = cells_of(line);
+    std::string kept;
+    for (const std::string& name : cells_of(names)) {
+      const auto found = size_t(std::ranges::find(then, name) - then.begin());
+      kept += (kept.empty() ? "" : ",") + (found < cells.size() ? cells[found] : "");
+    }
+    out += kept + "\n";
+  }
   return out;
 }
 
@@ -28,8 +47,8 @@ ResultsTable::ResultsTable(std::string path, const Experiment& experiment, const
     if (!std::ranges::count(names_, result.name)) names_.push_back(result.name);
   std::string content = "epoch,step,train_cost,learning_rate,seconds";
   for (const std::string& name : names_) content += "," + (name.starts_with(kOfTraining) ? name : text(set, "_", name));
-  content += "\n";
-  if (position.step > 0) content += kept_lines(path_, position);
+  const std::string kept = position.step > 0 ? kept_lines(path_, content, position) : "";
+  content += "\n" + kept;
   AtomicFile file(path_);
   file.write(content.data(), content.size());
   file.rename_over();

@@ -33,6 +33,12 @@ RunSetup::RunSetup(Experiment& experiment_, Data data_, RunOptions options_, Ran
   cuda = text("CUDA ", cuda_version(), " with a driver ", module.driver_version());
 }
 
+RankOf RunSetup::rank() const {
+  RankOf out = ranks ? ranks->of() : RankOf();
+  if (mixes(step)) out.together = 2;  // a sample and its partner
+  return out;
+}
+
 const PhaseSpan& RunSetup::phase_after(int64_t epochs_done) const {
   const PhaseSpan* out = &phases.front();
   for (const PhaseSpan& span : phases)

@@ -35,7 +35,7 @@ struct RunSetup {
   bool gpu = false;
   std::string device_name = "CPU", cuda;  // cuda: the version and the driver's; "" on the CPU
 
-  RankOf rank() const { return ranks ? ranks->of() : RankOf(); }
+  RankOf rank() const;
   // Whether this process writes the files of the run.
   bool leads() const { return rank().rank == 0; }
   // The phase that trains the epoch after so many; after the last, the one that trained it.

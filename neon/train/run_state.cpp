@@ -45,6 +45,7 @@ json position_json(const Position& p) {
           {"seconds", exact(p.seconds)},
           {"best", p.best ? exact(*p.best) : ""},
           {"best_epoch", p.best_epoch},
+          {"best_of", p.best_of},
           {"threads", p.threads},
           {"timed", p.timed},
           {"phase", p.phase},
@@ -89,6 +90,7 @@ Position position_from(const json& j) {
   if (j.contains("best")) {  // older checkpoints do not say
     if (j.at("best") != "") p.best = finite_number(j, "best", kLowest);
     p.best_epoch = int64_t(whole_number(j, "best_epoch", 0, uint64_t(p.epoch)));
+    p.best_of = j.value("best_of", "");
   }
   p.threads = int64_t(whole_number(j, "threads", 1, 1 << 20));
   p.timed = j.value("timed", false);  // older checkpoints do not say

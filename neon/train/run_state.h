@@ -29,6 +29,7 @@ struct Position {
   double seconds = 0;          // spent training
   std::optional<double> best;  // value of the best evaluation so far, by the result that tells (best_result.h)
   int64_t best_epoch = 0;      // epochs done then
+  std::string best_of;         // the name of that result
   int64_t threads = 0;
   bool timed = false;       // algorithms of a GPU's libraries were chosen by the clock
   std::string phase;        // that trains the next step; "": the spec has no phases

@@ -138,7 +138,7 @@ void Trainer::set_variables(const StoredRun* resume) {
   set_class_weights(setup_.experiment.params.class_weights, setup_.data, variables_);
   if (!setup_.options.model_file.empty() && !resume)
     taken_ = take_first_weights(setup_, graphs_.back(), variables_, report_);
-  if (begins && !setup_.experiment.params.freeze.empty())
+  if (begins && !setup_.experiment.phases().front().freeze.empty())
     report_.message("note: frozen layers keep the values that were drawn; --model_file FILE takes trained ones");
   if (resume) {
     restore_variables(with_own_rows(resume->file, setup_), resume->file.path, variables_);

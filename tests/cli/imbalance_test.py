@@ -46,6 +46,11 @@ class Imbalance(Case):
         self.neon("-r", "1", "-s", "m.safetensors", spec, "--set", "sampling=all")
         self.assertNotEqual(found[0], tensors(self.path("m.safetensors"))[0]["Affine_0/W"])
 
+    def test_weights_that_cannot_be(self):
+        for weights, says in ("[0, 0, 0]", "are all 0"), ("{setosa: 0, versicolor: 0, virginica: 0}", "are all 0"), \
+                ("[1.0e+300, 1, 1]", "class_weights[0]"), ("[1, 2]", "has 2 numbers, the data set has 3 classes"):
+            self.refused(2, self.spec(class_weights=weights), says=says)
+
     def test_small_classes_are_found(self):
         """Of two overlapping classes, 1 of 21 samples in the small one: a net that minimises the mean cost calls all large."""
         rng = np.random.default_rng(3)

@@ -122,6 +122,18 @@ class Ranks(Case):
         """Augmented; the last batch has 4 samples, one for each of four ranks."""
         self.check_ranks(self.spec(IMAGES))
 
+    def test_mixed_samples(self):
+        """A sample and its partner are of one rank, whatever its share; of the last batch, 9 samples, one has none."""
+        for mix in "Mixup", "CutMix":
+            spec = self.spec(IMAGES, augment=f"[{mix}, Flip]", batch_size=10, metrics="[Misclassification]",
+                             dataset="{Digits: {ntrain: 49, ntest: 13}}")
+            self.check_ranks(spec)
+
+    def test_classes_of_different_sizes(self):
+        for key in "class_weights: balanced", "sampling: balanced", "class_weights: {3: 0.25, 7: 4}":
+            name, value = key.split(": ", 1)
+            self.check_ranks(self.spec(IMAGES, **{name: value}), ranks=(2, 3))
+
     def test_streamed_samples(self):
         """Threads read the share of each rank from shards."""
         support.write_colours(self)

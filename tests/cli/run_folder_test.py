@@ -71,6 +71,21 @@ class RunFolder(support.Case):
             for row, cost in zip(rows, named["cost/loss"][:], strict=True):
                 self.assertAlmostEqual(row["test_cost"], cost, places=6)
 
+    def test_a_run_goes_on_with_other_metrics(self):
+        """What was the best by one result says nothing of another; numbers stand under their names."""
+        self.neon("-r", "1", "-e", "2", self.spec(metrics="[Accuracy]"))
+        before = self.results("runs/s-1")
+        result = self.neon("resume", "runs/s-1/last.safetensors", "-e", "4", "--set", "metrics=[Misclassification]")
+        self.assertIn("note: the best net was that by Accuracy; from now on Top1Misclass tells", result.err)
+        rows = self.results("runs/s-1")
+        self.assertEqual([row["epoch"] for row in rows], [1, 2, 3, 4])
+        self.assertEqual([row["test_cost"] for row in rows[:2]], [row["test_cost"] for row in before])
+        self.assertEqual([row["test_Top1Misclass"] is None for row in rows], [True, True, False, False])
+        position = self.position("runs/s-1/best.safetensors")
+        self.assertEqual(position["best_of"], "Top1Misclass")
+        best = min(rows[2:], key=lambda row: row["test_Top1Misclass"])
+        self.assertEqual((float(position["best"]), position["best_epoch"]), (best["test_Top1Misclass"], best["epoch"]))
+
     def test_the_evaluation_at_the_end(self):
         self.neon("-r", "1", "-e", "6", self.spec())
         found = json.loads(self.read("runs/s-1/eval.json"))

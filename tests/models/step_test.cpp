@@ -161,6 +161,29 @@ TEST_CASE("running means of weights and statistics follow each update, and keep 
   }
 }
 
+TEST_CASE("layer_decay takes a layer's steps by its power of the layers behind it") {
+  const char* layers =
+      "[Affine: {name: a, nout: 4, init: Kaiming, bias: {Constant: 0}, activation: Tanh},"
+      " Affine: {name: b, nout: 4, init: Kaiming, activation: Tanh}, Affine: {name: c, nout: 4, init: Kaiming, "
+      "activation: Tanh}, Affine: {name: d, nout: 3, init: Kaiming, activation: Softmax}]";
+  const NetData data = drawn_data(DType::f64);
+  const StepOptions options{.dtype = DType::f64, .batch = 8};
+  Trained plain("SGD: {learning_rate: 0.5}", data, options, layers);
+  Trained decayed("SGD: {learning_rate: 0.5, layer_decay: 0.25}", data, options, layers);
+  const auto start = plain.copy();
+  for (Trained* trained : {&plain, &decayed}) trained->run.step(range(0, 8), {});
+  // A bias is of the layer whose weights it follows.
+  const std::pair<const char*, double> factors[] = {{"a/W", 3}, {"a_bias/b", 3}, {"b/W", 2}, {"c/W", 1}, {"d/W", 0}};
+  for (const auto& [name, behind] : factors) {
+    const Tensor &from = start.at(name), &to = plain.run.variables.at(name), &slow = decayed.run.variables.at(name);
+    for (int64_t i = 0; i < from.elements(); ++i) {
+      INFO(name << ", element " << i);
+      check_close(slow.at(i) - from.at(i), std::pow(0.25, behind) * (to.at(i) - from.at(i)), 1e-15);
+    }
+    CHECK(distance(from, to) > 1e-4);
+  }
+}
+
 TEST_CASE("running statistics follow each batch, and stand still with one that is not finite") {
   constexpr double kRho = 0.75;
   const char* layers =
