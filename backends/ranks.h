@@ -57,10 +57,13 @@ class Ranks {
   // The name of this rank in messages: "rank 1 of 2 (node7)".
   virtual std::string name() const = 0;
 
+  // Whether this rank alone is there, and its devices exchange nothing (backends/ranks/simulated_ranks.h).
+  virtual bool simulated() const { return false; }
+
   // The numbers of all ranks, those of rank 0 first. Every rank gives as many.
-  std::vector<double> gather(std::span<const double> own);
+  virtual std::vector<double> gather(std::span<const double> own);
   // The texts of all ranks.
-  std::vector<std::string> gather_texts(const std::string& own);
+  virtual std::vector<std::string> gather_texts(const std::string& own);
   // Sums of numbers in doubles.
   void sum(std::span<double> numbers);
 

@@ -18,5 +18,7 @@ class Communicator {
 
 // All ranks call this together, each with a GPU of its own. Throws where NCCL cannot be opened, or joins no GPUs.
 std::unique_ptr<Communicator> make_communicator(Ranks& ranks, std::shared_ptr<Device> device);
+// For simulated ranks: a sum is this rank's part alone.
+std::unique_ptr<Communicator> make_simulated_communicator();
 
 }  // namespace neon::cuda

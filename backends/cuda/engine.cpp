@@ -15,7 +15,8 @@ Engine::Engine(int index)
 Engine::~Engine() = default;
 
 Communicator& Engine::communicator(Ranks& ranks) {
-  if (!communicator_) communicator_ = make_communicator(ranks, device);
+  if (!communicator_)
+    communicator_ = ranks.simulated() ? make_simulated_communicator() : make_communicator(ranks, device);
   return *communicator_;
 }
 

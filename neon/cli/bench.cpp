@@ -2,7 +2,6 @@
 // backward passes alone; with -v the time of each kernel. Fails when training does not move the cost of a batch. Ranks
 // time the step of all of them.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <map>
@@ -12,6 +11,7 @@
 #include "neon/cli/rank_launch.h"
 #include "neon/cli/rank_process.h"
 #include "neon/cli/session.h"
+#include "neon/cli/step_time.h"
 #include "neon/cli/verb.h"
 #include "neon/search/trials.h"
 #include "neon/train/terminal.h"
@@ -21,37 +21,7 @@ namespace neon {
 
 namespace {
 
-// Ranks take the time of the slowest, and so do the same from there on.
-double milliseconds_of(auto&& work) {
-  const auto before = std::chrono::steady_clock::now();
-  work();
-  const double own = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - before).count();
-  return own_ranks() ? std::ranges::max(own_ranks()->gather({&own, 1})) : own;
-}
-
-// A GPU works ahead of the host, so the time of one short step alone would be that of waiting for it: as many are timed
-// as one as take this long, up to the most.
-constexpr double kMillisecondsOfOne = 10;
-constexpr int64_t kMostTogether = 64;
 constexpr int64_t kMostTimed = 20;  // steps whose kernels are timed
-
-// Time of one step; `step(n)` does n of them.
-double median_ms(int64_t iterations, bool works_ahead, auto&& step) {
-  int64_t together = 1;
-  while (works_ahead && together < kMostTogether) {
-    step(together);  // a launch of so many is recorded
-    if (milliseconds_of([&] { step(together); }) >= kMillisecondsOfOne) break;
-    together *= 2;
-  }
-  std::vector<double> times;
-  const int64_t warm_up = std::max<int64_t>(5, iterations / 10);
-  for (int64_t i = 0; i < warm_up + iterations; ++i) {
-    const double took = milliseconds_of([&] { step(together); });
-    if (i >= warm_up) times.push_back(took / double(together));
-  }
-  std::ranges::nth_element(times, times.begin() + long(times.size() / 2));
-  return times[times.size() / 2];
-}
 
 // The passes without the update, over the data in batches that follow each other.
 class Pass {

@@ -227,10 +227,11 @@ class Reader {
     for (const Option& option : all_options())
       if (option.field == std::string_view("value") && !line_.values.empty()) check_use(option);
     line_.ranks = asked_devices({old.max_devices, old.gpus, named});
-    const std::string_view several[] = {"train", "resume", "search", "bench"};
+    const std::string_view several[] = {"train", "resume", "search", "bench", "program"};
     if (line_.ranks > 1 && !std::ranges::count(several, line_.verb))
       fail(ErrorKind::config, "-m ", line_.ranks, ": neon ", line_.verb,
-           " computes on one device; these take several: ", "neon SPEC, neon resume, neon bench, neon search");
+           " computes on one device; these take several: ",
+           "neon SPEC, neon resume, neon bench, neon program, neon search");
   }
 
   // The last value that the file of options gave, or the command line.

@@ -21,6 +21,10 @@ struct VerbOptions {
        text = false, csv = false, npz = false, live = false, no_run_folder = false;
   std::string host;
   std::optional<int64_t> port;
+  std::optional<std::string> devices;
+  bool each = false;
+  std::optional<double> link, latency, network, network_latency;
+  std::optional<int64_t> host_devices;
   std::optional<int64_t> size, count;
   static void describe(auto&& p) {
     p("top_k", &VerbOptions::top_k, "Classes to print for each sample; of a text, the most likely tokens to draw from.",
@@ -62,6 +66,13 @@ struct VerbOptions {
     p("live", &VerbOptions::live, "Serves the page.");
     p("host", &VerbOptions::host, "Address to listen on.");
     p("port", &VerbOptions::port, "Port to listen on.", closed(0, 65535));
+    p("devices", &VerbOptions::devices, "Numbers of devices to simulate.");
+    p("each", &VerbOptions::each, "Takes the batch for that of each device.");
+    p("link", &VerbOptions::link, "GB/s between the devices of a host.", closed(1e-3, 1e6));
+    p("latency", &VerbOptions::latency, "Microseconds of the smallest exchange in a host.", closed(0, 1e6));
+    p("host_devices", &VerbOptions::host_devices, "Devices of a host.", closed(1, 1024));
+    p("network", &VerbOptions::network, "GB/s of each device to other hosts.", closed(1e-3, 1e6));
+    p("network_latency", &VerbOptions::network_latency, "Microseconds of a message between hosts.", closed(0, 1e6));
     p("csv", &VerbOptions::csv, "Writes CSV.");
     p("resolved", &VerbOptions::resolved, "Prints the spec with every default.");
   }

@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <map>
 
+#include "backends/ranks/simulated_ranks.h"
 #include "layers/default_init.h"
 #include "neon/cli/initial_cost.h"
 #include "neon/cli/run_files.h"
 #include "neon/cli/session.h"
+#include "neon/cli/simulation.h"
 #include "neon/cli/verb.h"
 #include "neon/core/message.h"
 #include "neon/spec/yaml.h"
@@ -319,32 +321,41 @@ int run_summary(const CommandLine& line) {
   return 0;
 }
 
-// The graph of a training step of so many samples.
-StepGraph graph_of(const Inspected& in, int64_t batch) {
+// The graph of a training step of so many samples, or of the share that the first of several ranks has of them.
+StepGraph graph_of(const Inspected& in, int64_t batch, int64_t ranks) {
   StepOptions step = in.step;
-  step.batch = batch;
+  step.share = share_of(batch, batch, {0, int(ranks), mixes(step) ? 2 : 1});
+  step.batch = step.share.count;
   return training_graph(in.spec.experiment->last_phase(), in.layout, step);
 }
 
 int run_program(const CommandLine& line) {
+  const Links links = links_of(line);
+  if (line.of_verb.devices) return run_simulation(line);
   const Inspected in = inspect(line);
   need_shapes(in.check);
+  if (line.ranks > 1 && in.spec.experiment->last_phase().source.rule)
+    fail(ErrorKind::config, "a net that trains by a rule trains in one process; leave -m out");
   RunOptions options = in.options;
+  SimulatedRanks ranks{int(line.ranks)};
   Variables variables;
   const auto program = on_device_or_cpu(options, in.asked_for_gpu, [&] {
-    const DeviceOptions device = device_options(options, *in.spec.experiment);
+    DeviceOptions device = device_options(options, *in.spec.experiment);
+    if (line.ranks > 1) device.program.ranks = &ranks;
     const auto bytes = [&](int64_t batch) {
       GpuNeeds needs(device);
-      needs.add_program(graph_of(in, batch).graph, 0, true, true);
+      needs.add_program(graph_of(in, batch, line.ranks).graph, 0, true, true);
       return needs.bytes();
     };
     const auto let_go = [&] { variables = {}; };
     let_go();
-    return telling_room(device, [&] { return compile_program(in.graph().graph, variables, device); }, let_go,
+    const StepGraph step = graph_of(in, in.step.batch, line.ranks);
+    return telling_room(device, [&] { return compile_program(step.graph, variables, device); }, let_go,
                         {.of = "weights and values", .samples = in.step.batch, .bytes = bytes});
   });
   print_lines(to_string(program->lowered()));
   if (line.of_verb.passes) print_lines("passes\n" + passes_text(program->lowered()));
+  if (line.ranks > 1) print_lines(exchange_lines(program->lowered(), int(line.ranks), links));
   const auto implementations = program->implementations();
   print_result(text(implementations.size(), " kernels: ", join(implementations, ", ")));
   return 0;

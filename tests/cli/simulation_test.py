@@ -1,0 +1,61 @@
+#!/usr/bin/python3
+"""neon program -m and --devices: the exchanges of a step, and the step on devices that are not there."""
+import re
+
+import support
+from support import Case
+
+ROW = re.compile(r"(?m)^ +(\d+) +(\d+) +([\d.]+) +([\d.]+) +([\d.]+) +(\d+) +([\d.]+)$")
+
+
+class Simulation(Case):
+    def rows(self, *arguments):
+        said = self.neon("program", "-b", "cpu", *arguments).out
+        return [[float(cell) for cell in row] for row in ROW.findall(said)], said
+
+    def parameters(self, spec):
+        return int(re.search(r"(\d+) parameters", self.neon("check", spec).out)[1])
+
+    def test_m_lists_the_exchanges_with_their_bytes(self):
+        spec = self.spec()
+        said = self.neon("program", "-b", "cpu", "-m", "2", "-d", "f64", spec, "--link", "0.001", "--latency", "7").out
+        found = re.findall(r"(?m)^exchange of kernel (\d+): (\d+) arrays, ([\d.]+) MB, ([\d.]+) ms$", said)
+        # The gradients of all parameters, and the cost, in one exchange.
+        size = 8 * (self.parameters(spec) + 1)
+        self.assertEqual([float(each[2]) for each in found], [round(size * 1e-6, 3)])
+        # Of two ranks each sends its bytes once: at 1 MB/s, and 7 us besides.
+        self.assertAlmostEqual(float(found[0][3]), size * 1e-3 + 0.007, places=4)
+        self.assertRegex(said, rf"(?m)^ *{found[0][0]}  exchange")
+
+    def test_devices_share_the_batch_or_have_one_each(self):
+        spec = self.spec()
+        shared, said = self.rows(spec, "--devices", "2,4", "--latency", "0", "--link", "1e6")
+        self.assertEqual([row[:2] for row in shared], [[1, 16], [2, 16], [4, 16]])
+        each, said = self.rows(spec, "--devices", "2,16,64", "--each", "--latency", "0", "--link", "1e6",
+                               "--network", "1e6", "--network_latency", "1000")
+        self.assertEqual([row[:2] for row in each], [[1, 16], [2, 32], [16, 256], [64, 1024]])
+        # Messages between hosts: 2 log2(2), and 2 log2(8) of 1 ms; the program is that of two.
+        of_two, of_16, of_64 = (row[2] for row in each[1:])
+        self.assertAlmostEqual(of_16 - of_two, 2, places=3)
+        self.assertAlmostEqual(of_64 - of_two, 6, places=3)
+        self.assertAlmostEqual(each[2][4], 2, places=3)  # waited for
+        for devices, batch, milliseconds, _, _, rate, share in each:
+            self.assertLess(abs(rate / (batch / milliseconds * 1e3) - 1), 0.01)
+            self.assertLess(abs(share - rate / (devices * each[0][5])), 0.01)
+        self.assertIn("exchange of kernel", said)
+
+    def test_what_cannot_be_is_refused(self):
+        spec = self.spec()
+        for arguments, words in (
+                (["--devices", "2,x"], "--devices takes numbers of devices, as 2,8,64, and not '2,x'"),
+                (["--devices", "0"], "and not '0'"), (["--devices", ""], "value is empty|takes numbers of devices"),
+                (["--devices", "17"], "a batch of 16 has no sample for each of 17 devices; --each"),
+                (["--devices", "2", "-m", "2"], "leave out -m"), (["--each"], "--each goes with --devices"),
+                (["--link", "3"], "mean nothing on one device; add --devices or -m"),
+                (["--devices", "2", "--link", "0"], "link")):
+            done = self.neon("program", "-b", "cpu", spec, *arguments, code=2)
+            self.assertRegex(done.err, words)
+
+
+if __name__ == "__main__":
+    support.main()
