@@ -12,6 +12,7 @@
 #include "neon/cli/session.h"
 #include "neon/cli/verb.h"
 #include "neon/core/paths.h"
+#include "neon/spec/yaml.h"
 #include "neon/train/batch_feed.h"
 #include "neon/train/image_sheet.h"
 #include "neon/train/terminal.h"
@@ -32,7 +33,7 @@ const std::vector<std::string>& operands(const CommandLine& line, size_t count) 
 OpenedSpec open_spec_of_data(const CommandLine& line, const std::string& path) {
   if (!is_spec(path) && (folder_exists(path) || is_tar_name(path)))
     fail(ErrorKind::config, path, ": expected a spec; write one with dataset: {",
-         file_exists(join_path(path, "index.json")) ? "Shards" : "ImageFolder", ": {path: ", path, "}}");
+         file_exists(join_path(path, "index.json")) ? "Shards" : "ImageFolder", ": {path: ", yaml_text(path), "}}");
   return open_spec(line, path);
 }
 
@@ -255,7 +256,7 @@ int run_data_stats(const CommandLine& line) {
 // common, and the set gives none.
 std::string shards_setting(const std::string& folder, const OpenedImages& packed, int64_t size, bool various) {
   const ImageParams& params = packed.set->params;
-  std::vector<std::string> says{"path: " + folder};
+  std::vector<std::string> says{"path: " + yaml_text(folder)};
   if (size > 0) says.push_back(text("size: ", size));
   if (various) says.push_back("size: N");
   if (params.channels != 3) says.push_back(text("channels: ", params.channels));

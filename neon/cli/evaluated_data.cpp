@@ -5,6 +5,7 @@
 
 #include "neon/core/nearest_file.h"
 #include "neon/core/paths.h"
+#include "neon/spec/yaml.h"
 
 namespace neon {
 
@@ -65,9 +66,8 @@ CommandLine line_for_data(const CommandLine& line, const OpenedRun& opened, cons
   const Field* const place = overrides.field("path");
   if (!place)
     fail(ErrorKind::config, path, ": the net was trained with the data set ", overrides.name(),
-         ", which is read from no single file or folder; name its files with --set, or another data set: --set "
-         "'dataset={ImageFolder: {path: ",
-         path, ", size: 28, channels: 1}}'");
+         ", which is read from no single file or folder; name its files with --set, or another data set: --set ",
+         shell_word(text("dataset={ImageFolder: {path: ", yaml_text(path), ", size: 28, channels: 1}}")));
   std::error_code ignored;
   const bool pattern = path.find_first_of("*{") != path.npos;
   if (!pattern && !std::filesystem::exists(path, ignored))

@@ -1,41 +1,22 @@
 // neon new photos FOLDER, new table FILE, new text FILE: a spec with comments for the user's own data, which trains at
 // once. The sizes of net, batch and run follow from the data.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "datasets/image_samples.h"
-#include "neon/cli/session.h"
+#include "neon/cli/new_data.h"
 #include "neon/cli/verb.h"
 #include "neon/core/paths.h"
+#include "neon/spec/yaml.h"
 #include "neon/train/terminal.h"
 
 namespace neon {
 
 namespace {
 
-// A name as YAML reads it inside of braces.
-std::string yaml_word(const std::string& name) {
-  const auto is_plain = [](char c) { return std::isalnum(uint8_t(c)) || c == '.' || c == '/' || c == '_' || c == '-'; };
-  if (!name.empty() && !name.starts_with('-') && std::ranges::all_of(name, is_plain) &&
-      std::ranges::any_of(name, [](char c) { return std::isalpha(uint8_t(c)); }))
-    return name;
+// A name of the user's in the spec, which is UTF-8.
+std::string in_spec(const std::string& name) {
   if (!is_utf8(name)) fail(ErrorKind::config, in_quotes(name), " is not UTF-8, as a spec must be; rename it");
-  return nlohmann::json(name).dump();
-}
-
-// The data set of these parameters, and the facts in its files.
-struct NewData {
-  std::unique_ptr<Dataset> set;
-  DataCheck check;
-  std::vector<std::string> warnings;
-};
-NewData look_at(const CommandLine& line, const char* kind, std::vector<Setting::Entry> params) {
-  NewData out;
-  out.set = Registry<Dataset>::get().create(Setting::map({{kind, Setting::map(std::move(params)), {}}}));
-  const DataContext context = data_context(line.run(), "", 0, out.warnings);
-  out.check = out.set->check(context);
-  if (!out.check.found) fail(ErrorKind::data, out.check.missing, ": no such file or folder");
-  return out;
+  return yaml_text(name);
 }
 
 Setting::Entry entry(const char* key, const std::string& value) { return {key, Setting::scalar(value), {}}; }
@@ -66,6 +47,7 @@ const std::string& operand_for_new(const CommandLine& line, size_t most) {
 void print_spec(const CommandLine& line, const std::string& facts, const std::string& spec) {
   std::vector<std::string> words;
   for (const std::string& operand : line.operands) words.push_back(shell_word(operand));
+  for (const std::string& assignment : line.overrides) words.push_back("--set " + shell_word(assignment));
   print_data(text("# neon ", line.verb, " ", join(words, " "), "\n# ", printable(facts),
                   "\n# Save this as a file NAME.yaml; neon check NAME.yaml explains it, neon NAME.yaml trains it.\n",
                   spec));
@@ -83,35 +65,44 @@ int64_t side_of(ImageSet set) {
   return std::min(shape[1], shape[2]);
 }
 
+// Each halves the side of an image; the convolutions keep it.
+std::string layers_for(int64_t side) {
+  const char* const halving = "  - Pooling: 2\n";
+  return text(conv(32), side >= 2 ? halving : "", conv(64), side >= 4 ? halving : "", conv(128));
+}
+
 int run_new_photos(const CommandLine& line) {
   constexpr int64_t kSide = 64, kCrop = 56;
   const std::string& path = operand_for_new(line, 1);
   // All images of one size, as the data set wants them here.
-  const NewData data = look_at(line, "ImageFolder", {entry("path", path), entry("size", "64")});
-  std::vector<std::string> warnings;
-  const auto set = data.set->images(data_context(line.run(), "", 0, warnings));
-  const bool split = data.check.test_size + data.check.validation_size > 0;
-  const int64_t side = side_of(*set), count = split ? data.check.train_size : data.check.train_size * 4 / 5;
-  const bool large = side >= kSide;
-  std::string spec = text("dataset:\n  ImageFolder:\n    path: ", yaml_word(path), "\n    size: ", large ? kSide : side,
-                          "            # pixels; a larger size sees more and takes longer\n");
-  if (!split) spec += "    test: 0.2           # a fifth of the images is kept for the test\n";
-  spec += text("augment:               # random changes of the training images\n  - RandomCrop: ",
-               large ? text("{size: ", kCrop, "}") : "{pad: 2}",
-               "\n  - Flip               # leave this out where left and right differ, as in writing\n"
-               "normalize: true        # channels to mean 0 and deviation 1\nlayers:\n",
-               conv(32), "  - Pooling: 2\n", conv(64), "  - Pooling: 2\n", conv(128),
-               "  - Pooling: {fshape: all, op: avg}\n"
-               "  - Affine: {nout: classes, init: Kaiming, bias: {Constant: 0}, activation: Softmax}\n"
-               "cost: CrossEntropyMulti\n"
-               "optimizer: {Adam: {learning_rate: 0.002, schedule: OneCycle}}    # neon schedule draws the rate\n"
-               "# callbacks: [EarlyStop: {patience: 5}]                         # ends a run that gets no better\n"
-               "batch_size: ",
-               batch_for(count, count < 5000 ? 32 : 128), "\nepochs: ", epochs_for(1e5, count, 5, 40),
-               "             # passes over the images\n");
+  const NewData data(line, "ImageFolder", {entry("path", path), entry("size", std::to_string(kSide))});
+  const DataCheck& check = data.check();
+  const auto set = data.set().images(data.context());
+  const bool split = check.test_size + check.validation_size > 0, sized = data.given("size");
+  const int64_t count = split ? check.train_size : check.train_size * 4 / 5;
+  const int64_t side = sized && set->params.size > 0 ? set->params.size : std::min(side_of(*set), kSide);
+  const bool crops = side == kSide;
+  std::vector<NewData::Line> lines = {
+      {"path", in_spec(path), ""},
+      {"size", std::to_string(side), "            # pixels; a larger size sees more and takes longer"}};
+  if (!split) lines.push_back({"test", "0.2", "           # a fifth of the images is kept for the test"});
+  const std::string spec =
+      text(data.spec(lines), "augment:               # random changes of the training images\n  - RandomCrop: ",
+           crops ? text("{size: ", kCrop, "}") : "{pad: 2}",
+           "\n  - Flip               # leave this out where left and right differ, as in writing\n"
+           "normalize: true        # channels to mean 0 and deviation 1\nlayers:\n",
+           layers_for(crops ? kCrop : side),
+           "  - Pooling: {fshape: all, op: avg}\n"
+           "  - Affine: {nout: classes, init: Kaiming, bias: {Constant: 0}, activation: Softmax}\n"
+           "cost: CrossEntropyMulti\n"
+           "optimizer: {Adam: {learning_rate: 0.002, schedule: OneCycle}}    # neon schedule draws the rate\n"
+           "# callbacks: [EarlyStop: {patience: 5}]                         # ends a run that gets no better\n"
+           "batch_size: ",
+           batch_for(count, count < 5000 ? 32 : 128), "\nepochs: ", epochs_for(1e5, count, 5, 40),
+           "             # passes over the images\n");
   print_spec(line,
-             text(data.check.source, ": ", set->images.size(), " images of ", data.check.classes,
-                  " classes: ", list_text(data.check.class_names)),
+             text(check.source, ": ", set->images.size(), " images of ", check.classes,
+                  " classes: ", list_text(check.class_names)),
              spec);
   return 0;
 }
@@ -119,8 +110,8 @@ int run_new_photos(const CommandLine& line) {
 int run_new_table(const CommandLine& line) {
   const std::string& path = operand_for_new(line, 2);
   const std::string target = line.operands.size() > 1 ? line.operands[1] : "last";
-  const NewData data = look_at(line, "CSV", {entry("path", path), entry("target", target)});
-  const DataCheck& check = data.check;
+  const NewData data(line, "CSV", {entry("path", path), entry("target", target)});
+  const DataCheck& check = data.check();
   const bool classes = check.classes > 0;
   const int64_t count = check.train_size, features = check.sample[0];
   const int64_t width = std::clamp<int64_t>(2 * features, 16, 128), outputs = check.target.elements();
@@ -134,12 +125,12 @@ int run_new_table(const CommandLine& line) {
   print_spec(line,
              text(check.source, ": ", count + check.test_size, " rows; columns become ", features, " numbers; ",
                   classes ? text("classes: ", list_text(check.class_names)) : "the target is a value"),
-             text("dataset:\n  CSV:\n    path: ", yaml_word(path), "\n    target: ", yaml_word(name),
-                  "       # the column to predict\n"
-                  "    test: 0.2          # a fifth of the rows is kept for the test\n"
-                  "    # ignore: [id]     # columns to leave out\n"
-                  "layers:\n  - Affine: {nout: ",
-                  width, ", init: Kaiming, bias: {Constant: 0}, activation: Rectlin}\n  - Affine: {nout: ", width,
+             text(data.spec({{"path", in_spec(path), ""},
+                             {"target", in_spec(name), "       # the column to predict"},
+                             {"test", "0.2", "          # a fifth of the rows is kept for the test"}}),
+                  data.given("ignore") ? "" : "    # ignore: [id]     # columns to leave out\n",
+                  "layers:\n  - Affine: {nout: ", width,
+                  ", init: Kaiming, bias: {Constant: 0}, activation: Rectlin}\n  - Affine: {nout: ", width,
                   ", init: Kaiming, bias: {Constant: 0}, activation: Rectlin}\n", last,
                   "optimizer: {Adam: {learning_rate: 0.005, schedule: Cosine}}      # neon schedule draws the rate\n"
                   "callbacks: [EarlyStop: {patience: 20}]                           # ends a run that gets no better\n"
@@ -153,26 +144,32 @@ int run_new_table(const CommandLine& line) {
 
 int run_new_text(const CommandLine& line) {
   const std::string& path = operand_for_new(line, 1);
-  const NewData data = look_at(line, "Text", {entry("path", path), entry("steps", "1")});
-  const int64_t characters = data.check.train_size + 1, steps = std::clamp<int64_t>(characters / 512, 8, 64);
-  const int64_t pieces = characters * 9 / 10 / steps;  // without those for the evaluation
-  if (pieces < 2)
-    fail(ErrorKind::data, path, ": a text of ", characters, " characters is too short; give a longer one");
-  const int64_t width = characters < 100'000 ? 64 : 256;
+  // With one step a sample, each token is one, and the last only a target.
+  const NewData data(line, "Text", {entry("path", path), entry("steps", "1")}, {entry("steps", "1")});
+  const DataCheck& check = data.check();
+  const TextUnit unit = check.vocabulary.unit;
+  const std::string units = unit == TextUnit::bpe ? "tokens" : std::string(name_of(unit));
+  const int64_t tokens = check.train_size + 1, steps = std::clamp<int64_t>(tokens / 512, 8, 64);
+  const int64_t pieces = tokens * 9 / 10 / steps;  // without those for the evaluation
+  if (pieces < 2) fail(ErrorKind::data, path, ": a text of ", tokens, " ", units, " is too short; give a longer one");
+  const int64_t width = tokens < 100'000 ? 64 : 256;
   print_spec(
-      line, text(data.check.source, ": ", characters, " characters, ", data.check.tokens, " different ones"),
-      text(
-          "dataset:\n  Text:\n    path: ", yaml_word(path), "\n    steps: ", steps,
-          "          # characters that the net learns from at a time\n"
-          "    validation: 0.1    # the last tenth is kept for the evaluation\n"
-          "layers:\n  - LSTM: {output_size: ",
-          width, ", init: GlorotUniform}\n", "  - Dropout: 0.8         # share of the numbers that stays\n",
-          "  - Affine: {nout: classes, init: GlorotUniform, bias: {Constant: 0}, activation: Softmax}\n"
-          "cost: CrossEntropyMulti\n"
-          "metrics: [BitsPerCharacter]    # less is better; text that the net cannot foretell has log2 of the letters\n"
-          "optimizer: {Adam: {learning_rate: 0.005, gradient_clip_norm: 1, schedule: OneCycle}}\nbatch_size: ",
-          std::clamp<int64_t>(pieces / 16, 1, 32), "\nepochs: ", epochs_for(2e6, characters, 3, 30),
-          "\n# neon sample CHECKPOINT --prompt \"The \" then goes on with a text.\n"));
+      line, text(check.source, ": ", tokens, " ", units, ", ", check.tokens, " different ones"),
+      text(data.spec({{"path", in_spec(path), ""},
+                      {"steps", std::to_string(steps), "          # " + units + " that the net learns from at a time"},
+                      {"validation", "0.1", "    # the last tenth is kept for the evaluation"}}),
+           "layers:\n  - LSTM: {output_size: ", width,
+           ", init: GlorotUniform}\n"
+           "  - Dropout: 0.8         # share of the numbers that stays\n"
+           "  - Affine: {nout: classes, init: GlorotUniform, bias: {Constant: 0}, activation: Softmax}\n"
+           "cost: CrossEntropyMulti\n",
+           unit == TextUnit::character || unit == TextUnit::byte
+               ? "metrics: [BitsPerCharacter]    # less is better; text that the net cannot foretell has log2 of the "
+                 "letters\n"
+               : "metrics: [Perplexity]    # less is better; 1 is perfect\n",
+           "optimizer: {Adam: {learning_rate: 0.005, gradient_clip_norm: 1, schedule: OneCycle}}\nbatch_size: ",
+           std::clamp<int64_t>(pieces / 16, 1, 32), "\nepochs: ", epochs_for(2e6, tokens, 3, 30),
+           "\n# neon sample CHECKPOINT --prompt \"The \" then goes on with a text.\n"));
   return 0;
 }
 

@@ -29,4 +29,8 @@ Setting read_yaml_file(const std::string& path, const YamlLimits& limits = {});
 // Block style, ends with a newline; reads back as an equal tree.
 std::string write_yaml(const Setting& setting);
 
+// A text as a value that every reader of YAML takes for this text, also between braces: in quotes where it could be a
+// number, a truth value, a date or null, or has signs of YAML in it.
+std::string yaml_text(std::string_view value);
+
 }  // namespace neon

@@ -1,6 +1,10 @@
 // Block style, with short lists of plain words on one line.
 #include "neon/spec/yaml_write.h"
 
+#include <algorithm>
+#include <cctype>
+
+#include "neon/core/text.h"
 #include "neon/spec/raw.h"
 #include "neon/spec/yaml.h"
 
@@ -159,6 +163,19 @@ std::string write_yaml(const Setting& setting, YamlMargin& margin) {
 std::string write_yaml(const Setting& setting) {
   NoMargin none;
   return write_yaml(setting, none);
+}
+
+std::string yaml_text(std::string_view value) {
+  // Truth values and nulls of YAML 1.1 and 1.2. Numbers and dates begin with a digit, a sign or a point.
+  static constexpr std::string_view kOtherTypes[] = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"};
+  const auto is_part = [](char c) { return std::isalnum(uint8_t(c)) || c == '.' || c == '/' || c == '_' || c == '-'; };
+  const bool begins = !value.empty() && (std::isalpha(uint8_t(value[0])) || value[0] == '/' || value[0] == '_' ||
+                                         value.starts_with("./") || value.starts_with("../"));
+  if (begins && std::ranges::all_of(value, is_part) && !std::ranges::count(kOtherTypes, lower(value)))
+    return std::string(value);
+  std::string out;
+  append_quoted(out, value);
+  return out;
 }
 
 }  // namespace neon

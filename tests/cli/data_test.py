@@ -100,6 +100,7 @@ class DataVerb(Case):
         self.assertIn("colours/test.tsv: 20 images of 2", self.neon("data", "check", "colours/test.tsv").out)
         self.assertIn("wrote a: 20 training and 0 test samples of 2 classes in 1 shards\n",
                       self.neon("data", "pack", "colours/train.csv", "a").out)
+        self.assertIn('dataset: {Shards: {path: "b, of {mine}"', self.neon("data", "pack", "colours/train.csv", "b, of {mine}").out)
         listed = "{ImageList: {path: colours/train.csv, test_list: colours/test.tsv}}"
         spec = self.spec(dataset=listed, name="l.yaml")
         self.assertIn("l.yaml: 40 images of 2 classes, 0 bad\n", self.neon("data", "check", spec).out)

@@ -67,7 +67,60 @@ class New(support.Case):
         # log2 14 = 3.81 bits where nothing is foretold.
         self.assertLess(float(re.search(r"BitsPerCharacter (\S+)", out)[1]), 3)
 
+    def test_tiny_photos(self):
+        import numpy as np
+        draw = np.random.default_rng(5)
+        for side, poolings in (1, 0), (2, 1), (3, 1), (4, 2):
+            for kind in "ab":
+                for i in range(5):
+                    self.write(f"of{side}/{kind}/{i}.png", png(draw.integers(0, 255, (side, side, 3), dtype=np.uint8)))
+            spec, _ = self.trained("photos", f"of{side}", epochs=1)
+            self.assertEqual(spec.count("Pooling: 2\n"), poolings)
+
+    def test_whole_numbers_need_a_word(self):
+        draw = random.Random(6)
+        rows = [(draw.random(), draw.random()) for _ in range(60)]
+        self.write("count.csv", "a,b,n\n" + "".join(f"{a:.3f},{b:.3f},{int(100 * a) + 7}\n" for a, b in rows))
+        self.refused(2, "new", "table", "count.csv",
+                     says="; neon new table takes that as --set dataset.task=classes or --set dataset.task=regression")
+        spec, out = self.trained("table", "count.csv", "--set", "dataset.task=regression")
+        self.assertIn("# neon new table count.csv --set dataset.task=regression\n", spec)
+        self.assertIn("    task: regression\n", spec)
+        self.assertIn("the target is a value", spec)
+        self.assertIn("RMSE", out)
+
+    def test_an_unclear_first_line_needs_a_word(self):
+        draw = random.Random(7)
+        self.write("head.csv", "1,2,3\n" + "".join(f"{draw.random():.3f},{draw.random():.3f},{draw.random():.3f}\n" for _ in range(60)))
+        self.refused(2, "new", "table", "head.csv", says="--set dataset.header=true or --set dataset.header=false")
+        spec, _ = self.trained("table", "head.csv", "--set", "dataset.header=true", "--set", "dataset.test=0.5")
+        self.assertIn(": 60 rows; ", spec)
+        self.assertIn('    target: "3" ', spec)  # a name, not a number
+        self.assertIn("    test: 0.5\n", spec)
+        self.assertNotIn("test: 0.2", spec)
+        self.assertIn(": 61 rows; ", self.trained("table", "head.csv", "--set", "dataset.header=false")[0])
+
+    def test_bytes_of_a_text(self):
+        self.write("latin.txt", b"the s\xe9a and the sh\xeep. " * 200)
+        self.refused(3, "new", "text", "latin.txt", says="neon new text takes that as --set dataset.unit=bytes")
+        spec, out = self.trained("text", "latin.txt", "--set", "dataset.unit=bytes", epochs=1)
+        self.assertIn("latin.txt: 4400 bytes, 256 different ones", spec)
+        self.assertIn("    unit: bytes\n", spec)
+        self.assertIn("# bytes that the net learns from at a time", spec)
+
+    def test_names_that_yaml_reads_as_other_types(self):
+        import yaml
+        for name in "null", "true", "~", "1e3", "no", "2001-12-14", "0x1F", "12:30", "a: b":
+            self.write("t.csv", f'x,"{name}"\n' + "".join(f"{k / 7:.3f},{'pq'[k % 2]}\n" for k in range(40)))
+            spec = self.neon("new", "table", "t.csv").out
+            self.assertEqual(yaml.safe_load(spec)["dataset"]["CSV"]["target"], name)
+        self.trained("table", "t.csv")
+
     def test_what_is_refused(self):
+        self.write("some.csv", "a,b\n1.5,2.5\n")
+        self.refused(2, "new", "table", "some.csv", "--set", "epochs=3", says=["--set epochs=3", "--set dataset.KEY=VALUE"])
+        self.refused(2, "new", "table", "some.csv", "--set", "dataset.tset=0.3", says="did you mean test?")
+        self.refused(3, "new", "table", "som.csv", says="som.csv: no such file or folder; did you mean some.csv?")
         self.refused(2, "new", "photos", says=["nothing to look at", "usage: neon new photos FOLDER"])
         self.refused(2, "new", "photos", "a", "b", says="'b' is one operand too many after 'a'")
         self.refused(2, "new", "fotos", "a", says="did you mean photos?")

@@ -57,3 +57,18 @@ TEST_CASE("what is written reads back equal") {
     CHECK(same_tree(root, read_yaml_text(written, "b")));
   }
 }
+
+TEST_CASE("a text is a text for every reader of YAML") {
+  const char* plain[] = {"a", "species", "/data/x.csv", "./1", "../t.csv", "nullable", "Noon", "a-b_c.d/e", "_1"};
+  for (const char* text : plain) CHECK(yaml_text(text) == text);
+  // By the schemas of YAML 1.1 and 1.2: nulls, truth values, numbers, dates; and signs of YAML's own.
+  const char* quoted[] = {"",  "~",  "null", "NULL", "true",       "False", "yes", "No",  "on",   "OFF",  "y",     "n",
+                          "1", "-1", "+1",   "1e3",  "0x1F",       "0o7",   "1_0", ".5",  ".inf", ".NaN", "12:30", "<<",
+                          "=", "-",  "a: b", "a #b", "2001-12-14", "a, b",  "[a]", "{a}", "a b",  "ä",    "?"};
+  for (const char* text : quoted) {
+    CHECK(yaml_text(text) == '"' + std::string(text) + '"');
+    const Setting root = read_yaml_text("a: {b: " + yaml_text(text) + "}", "a");
+    CHECK(root.find("a")->find("b")->value == text);
+  }
+  CHECK(yaml_text("a\"b\\c\n") == R"("a\"b\\c\n")");
+}
