@@ -10,11 +10,13 @@ namespace neon {
 // How devices are joined. Devices of a host share fast links; each has a link of its own to the other hosts.
 struct Links {
   double bandwidth = 330e9;         // bytes a second between devices of a host, each way
-  double latency = 20e-6;           // seconds that an exchange in a host takes besides
+  double latency = 30e-6;           // seconds that an exchange in a host takes besides
   int host_devices = 8;             // devices of a host
   double network_bandwidth = 50e9;  // bytes a second of a device to another host, each way
   double network_latency = 10e-6;   // seconds of a message from host to host
-  double slowdown = 1;              // times as long as alone that kernels take beside an exchange
+  // Times as long as alone that kernels take beside an exchange. NCCL holds some processors of a GPU, and kernels that
+  // count on all of them begin their last part when others end: twice as long on H100s.
+  double slowdown = 2;
 };
 
 // Seconds of a sum over so many devices, of which each has so many bytes. In a host of g each byte travels 2 (g - 1) /

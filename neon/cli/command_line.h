@@ -23,7 +23,7 @@ struct VerbOptions {
   std::optional<int64_t> port;
   std::optional<std::string> devices;
   bool each = false;
-  std::optional<double> link, latency, network, network_latency;
+  std::optional<double> link, latency, network, network_latency, slowdown;
   std::optional<int64_t> host_devices;
   std::optional<int64_t> size, count;
   static void describe(auto&& p) {
@@ -73,6 +73,8 @@ struct VerbOptions {
     p("host_devices", &VerbOptions::host_devices, "Devices of a host.", closed(1, 1024));
     p("network", &VerbOptions::network, "GB/s of each device to other hosts.", closed(1e-3, 1e6));
     p("network_latency", &VerbOptions::network_latency, "Microseconds of a message between hosts.", closed(0, 1e6));
+    p("slowdown", &VerbOptions::slowdown, "Times as long as alone that kernels take beside an exchange.",
+      closed(1, 100));
     p("csv", &VerbOptions::csv, "Writes CSV.");
     p("resolved", &VerbOptions::resolved, "Prints the spec with every default.");
   }

@@ -128,6 +128,7 @@ Links links_of(const CommandLine& line) {
   if (!given.devices && line.ranks == 1 && any)
     fail(ErrorKind::config, "options of links mean nothing on one device; add --devices or -m");
   if (!given.devices && given.each) fail(ErrorKind::config, "--each goes with --devices");
+  if (!given.devices && given.slowdown) fail(ErrorKind::config, "--slowdown goes with --devices");
   if (given.devices && line.ranks > 1)
     fail(ErrorKind::config, "--devices simulates other devices than this one; leave out -m");
   Links out;
@@ -136,6 +137,7 @@ Links links_of(const CommandLine& line) {
   if (given.host_devices) out.host_devices = int(*given.host_devices);
   if (given.network) out.network_bandwidth = *given.network * 1e9;
   if (given.network_latency) out.network_latency = *given.network_latency * 1e-6;
+  if (given.slowdown) out.slowdown = *given.slowdown;
   return out;
 }
 
@@ -162,7 +164,8 @@ int run_simulation(const CommandLine& line) {
   const double rate = double(simulation.whole_batch(1)) / one;
   print_result(text(name_of(alone.dtype), ", kernels timed on ", alone.device, "; links of ", links.bandwidth * 1e-9,
                     " GB/s and ", links.latency * 1e6, " us in hosts of ", links.host_devices, " devices, of ",
-                    links.network_bandwidth * 1e-9, " GB/s and ", links.network_latency * 1e6, " us between hosts"));
+                    links.network_bandwidth * 1e-9, " GB/s and ", links.network_latency * 1e6,
+                    " us between hosts, kernels ", links.slowdown, " times as long beside an exchange"));
   std::string rows = "devices    batch    step, ms   exchanges, ms   waited, ms     samples/s   of as many alone\n";
   rows += formatted("%7d %8lld %11.4f %15.4f %12.4f %13.0f %18.3f\n", 1, (long long)simulation.whole_batch(1),
                     one * 1e3, 0.0, 0.0, rate, 1.0);

@@ -60,7 +60,7 @@ TEST_CASE("kernels go on beside an exchange up to the first that needs it") {
   const size_t kernels = lowered.kernels.size();
   for (const size_t k : step.exchanges) step.seconds[k] = 1e9;  // does not count
   // 100 x 8 and 100 x 2 numbers of 8 bytes.
-  const Links links{.bandwidth = 640, .latency = 0};
+  const Links links{.bandwidth = 640, .latency = 0, .slowdown = 1};
   const StepTimeline timeline = simulate_step(lowered, step.seconds, 2, links);
   REQUIRE(timeline.exchanges.size() == 2);
   const bool wide_first = timeline.exchanges[0].bytes == 6400;
@@ -72,29 +72,25 @@ TEST_CASE("kernels go on beside an exchange up to the first that needs it") {
   CHECK(timeline.seconds == Approx(double(kernels - 2) + timeline.waited()));
   CHECK(timeline.waited() > 0);
   // Links so fast that nothing waits.
-  CHECK(simulate_step(lowered, step.seconds, 2, {.bandwidth = 1e30, .latency = 0}).seconds ==
+  CHECK(simulate_step(lowered, step.seconds, 2, {.bandwidth = 1e30, .latency = 0, .slowdown = 1}).seconds ==
         Approx(double(kernels - 2)));
 }
 
 TEST_CASE("kernels beside an exchange take longer, and those behind it do not") {
-  TwoExchanges step(100);
-  const Lowered& lowered = step.program->lowered();
-  std::vector<double> seconds(lowered.kernels.size(), 0);
-  // One kernel of 10 s between the first exchange and its end; the first exchange goes on for `busy` seconds.
-  size_t beside = step.exchanges[0] + 1;
-  while (beside < lowered.kernels.size() && lowered.kernels[beside].is(ops::exchange)) ++beside;
-  REQUIRE(beside < lowered.kernels.size());
-  const StepTimeline plain = simulate_step(lowered, seconds, 2, {.bandwidth = 640, .latency = 0});
-  seconds[beside] = 10;
-  const auto with = [&](double slowdown) {
-    return simulate_step(lowered, seconds, 2, {.bandwidth = 640, .latency = 0, .slowdown = slowdown});
+  TwoExchanges step(20000);  // an exchange of 1 MiB or more begins before the second product
+  const size_t first = step.exchanges[0], second = step.exchanges[1];
+  REQUIRE(second == first + 2);
+  std::vector<double> seconds(step.seconds.size(), 0);
+  seconds[first + 1] = 10;
+  // 20000 x 8 numbers of 8 bytes, in 4 seconds: beside them the product does 4 / slowdown of its 10.
+  const auto second_begins = [&](double slowdown) {
+    const Links links{.bandwidth = 320000, .latency = 0, .slowdown = slowdown};
+    return simulate_step(step.program->lowered(), seconds, 2, links).exchanges[1].begin;
   };
-  const double busy = plain.exchanges[0].end;
-  REQUIRE(busy > 0);
-  REQUIRE(beside < step.exchanges[1]);
-  // While `busy` lasts the kernel does busy / 2 of its 10 seconds.
-  CHECK(with(1).exchanges[1].begin == Approx(10));
-  CHECK(with(2).exchanges[1].begin == Approx(busy + (10 - busy / 2)));
+  CHECK(second_begins(1) == Approx(10));
+  CHECK(second_begins(2) == Approx(4 + (10 - 4 / 2)));
+  seconds[first + 1] = 1;  // ends before the exchange: the next begins behind that
+  CHECK(second_begins(2) == Approx(4));
 }
 
 TEST_CASE("simulated ranks compute their own part, and find all others alike") {
