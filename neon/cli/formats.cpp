@@ -129,7 +129,7 @@ int run_formats(const CommandLine& line) {
 
 }  // namespace
 
-NEON_VERB(run_formats, "formats", 27, takes_step | computes, "SPEC",
+NEON_VERB(run_formats, "formats", 27, takes_step | takes_values | computes, "SPEC",
           "train a spec in each type of numbers and compare errors, times and lost numbers");
 
 }  // namespace neon

@@ -117,7 +117,7 @@ int run_grad_check(const CommandLine& line) {
 
 }  // namespace
 
-NEON_VERB(run_grad_check, "grad-check", 48, takes_data | takes_seed | computes, "SPEC",
+NEON_VERB(run_grad_check, "grad-check", 48, takes_data | takes_seed | takes_values | computes, "SPEC",
           "compare the gradients of a net with differences of its cost, in f64");
 
 }  // namespace neon

@@ -363,9 +363,11 @@ int run_program(const CommandLine& line) {
 
 }  // namespace
 
-NEON_VERB(run_check, "check", 30, takes_run, "SPEC",
+NEON_VERB(run_check, "check", 30, takes_run | takes_values, "SPEC",
           "check a spec and its data and estimate the memory; train nothing");
-NEON_VERB(run_summary, "summary", 40, takes_step, "SPEC", "print the layers, their shapes, parameters and work");
-NEON_VERB(run_program, "program", 50, takes_step | computes, "SPEC", "print the training step's kernels and memory");
+NEON_VERB(run_summary, "summary", 40, takes_step | takes_values, "SPEC",
+          "print the layers, their shapes, parameters and work");
+NEON_VERB(run_program, "program", 50, takes_step | takes_values | computes, "SPEC",
+          "print the training step's kernels and memory");
 
 }  // namespace neon

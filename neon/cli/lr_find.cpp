@@ -13,6 +13,7 @@ namespace neon {
 namespace {
 
 constexpr double kLow = 1e-6, kHigh = 10;
+constexpr int64_t kFaulty = 10;  // a cost that grows within 1/10 of the steps does so at any rate
 
 // The rate grows by the same factor at each step.
 struct RisingRate : Schedule {
@@ -53,9 +54,14 @@ size_t steepest(const std::vector<double>& curve, size_t end) {
 }
 
 int run_lr_find(const CommandLine& line) {
+  // The means and the slope take some steps each, and the cost falls in a part of the curve only.
+  constexpr int64_t kFewest = 50;
   const int64_t steps = line.of_verb.iterations;
+  OpenedSpec spec = open_spec(line, only_operand(line));
+  if (steps < kFewest)
+    fail(ErrorKind::config, "option --iterations: ", steps, " steps show no curve; give lr-find at least ", kFewest);
   const auto rising = std::make_shared<RisingRate>(steps);
-  Rehearsal rehearsal = make_rehearsal(line, [&](Rehearsal& made) {
+  Rehearsal rehearsal = make_rehearsal(line, std::move(spec), [&](Rehearsal& made) {
     Optimizer& optimizer = *made.spec.experiment->params.optimizer;
     if (!optimizer.mentions().empty())
       fail(ErrorKind::config, line.operands[0], ": neon lr-find is for one optimizer; give one, as in --set ",
@@ -64,8 +70,7 @@ int run_lr_find(const CommandLine& line) {
     made.options.epochs = steps;  // each has a step at least
   });
   const std::vector<double> curve = smoothed(rehearsal.costs(steps));
-  constexpr size_t kFewest = 20;
-  if (curve.size() < kFewest)
+  if (int64_t(curve.size()) < steps / kFaulty)
     fail(ErrorKind::diverged, "the cost is not finite or grows from the first steps on, at a learning rate of ",
          formatted("%.2g", rising->at_step(int64_t(curve.size()))),
          "; look for the fault in the data or the initial weights (neon check, neon data stats)");
@@ -86,7 +91,7 @@ int run_lr_find(const CommandLine& line) {
 
 }  // namespace
 
-NEON_VERB(run_lr_find, "lr-find", 46, takes_step | computes, "SPEC",
+NEON_VERB(run_lr_find, "lr-find", 46, takes_step | takes_values | computes, "SPEC",
           "find a learning rate: train some steps with rates that grow, and draw the cost");
 
 }  // namespace neon

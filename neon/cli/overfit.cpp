@@ -16,7 +16,7 @@ constexpr double kLearnt = 0.1;  // of the cost of a constant answer
 
 int run_overfit(const CommandLine& line) {
   const int64_t steps = line.of_verb.iterations;
-  Rehearsal rehearsal = make_rehearsal(line, [&](Rehearsal& made) {
+  Rehearsal rehearsal = make_rehearsal(line, open_spec(line, only_operand(line)), [&](Rehearsal& made) {
     ExperimentParams& params = made.spec.experiment->params;
     const int64_t batch = std::min(made.options.batch_size.value_or(params.batch_size), made.data.train.size());
     made.data.train = spread_samples(made.data.train, batch);
@@ -48,7 +48,7 @@ int run_overfit(const CommandLine& line) {
 
 }  // namespace
 
-NEON_VERB(run_overfit, "overfit", 47, takes_step | computes, "SPEC",
+NEON_VERB(run_overfit, "overfit", 47, takes_step | takes_values | computes, "SPEC",
           "train one batch again and again: a net that cannot learn that has a fault");
 
 }  // namespace neon

@@ -18,8 +18,8 @@ std::vector<double> Rehearsal::costs(int64_t steps) {
   return out;
 }
 
-Rehearsal make_rehearsal(const CommandLine& line, const std::function<void(Rehearsal&)>& change) {
-  Rehearsal out{open_spec(line, only_operand(line)), {}, {}, nullptr};
+Rehearsal make_rehearsal(const CommandLine& line, OpenedSpec spec, const std::function<void(Rehearsal&)>& change) {
+  Rehearsal out{std::move(spec), {}, {}, nullptr};
   Experiment& experiment = *out.spec.experiment;
   if (experiment.phases().size() > 1 || !experiment.params.cost)
     fail(ErrorKind::config, line.operands[0], ": neon ", line.verb, " is for a spec with one cost, without phases");
@@ -29,6 +29,7 @@ Rehearsal make_rehearsal(const CommandLine& line, const std::function<void(Rehea
   out.options.progress_bar = false;
   experiment.params.callbacks.clear();
   experiment.params.train_metrics = 0;
+  experiment.params.metrics.clear();  // nothing is evaluated
   out.data = load_data(experiment, out.options, out.spec.folder);
   out.data.test = out.data.validation = {};
   change(out);

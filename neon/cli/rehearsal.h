@@ -19,7 +19,7 @@ struct Rehearsal {
   std::vector<double> costs(int64_t steps);
 };
 // `change` changes spec and data before the programs are made. A config error for a spec with phases or a rule.
-Rehearsal make_rehearsal(const CommandLine& line, const std::function<void(Rehearsal&)>& change);
+Rehearsal make_rehearsal(const CommandLine& line, OpenedSpec spec, const std::function<void(Rehearsal&)>& change);
 
 // So many samples, spread evenly over the set.
 Split spread_samples(const Split& from, int64_t count);

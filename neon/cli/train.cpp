@@ -219,7 +219,7 @@ int run_resume(const CommandLine& line) {
 
 }  // namespace
 
-NEON_VERB(run_train, "train", 10, takes_run | computes, "SPEC", "train the net of a spec");
+NEON_VERB(run_train, "train", 10, takes_run | takes_values | computes, "SPEC", "train the net of a spec");
 NEON_VERB(run_resume, "resume", 20, takes_run | computes, "[CHECKPOINT]",
           "go on with a run, by default the newest in runs/; -e N goes on to epoch N");
 

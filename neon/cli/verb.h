@@ -19,6 +19,7 @@ enum Takes : unsigned {
   takes_files = 8,     // files that a run writes
   computes = 16,       // by threads, which then wait with short spins
   takes_seed = 32,     // of what it draws
+  takes_values = 64,   // of the ranges that a spec leaves to a search
   takes_step = takes_device | takes_data | takes_training,
   takes_run = takes_step | takes_files,
 };

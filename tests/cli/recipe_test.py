@@ -42,6 +42,29 @@ class Recipe(support.Case):
                      says="the cost falls at no learning rate")
         self.refused(2, "lr-find", self.spec(optimizer="{MultiOptimizer: {default: Adam, Bias: Adam}}"), says="is for one optimizer")
 
+    def test_few_iterations_are_no_fault_of_the_net(self):
+        x, t, limit = self.quadratic()
+        spec = self.numbers(x, t, [{"Linear": {"nout": 1, "init": {"Constant": 0}}}], batch_size=16)
+        self.refused(2, "lr-find", "--iterations", "49", "-r", "1", spec, says="option --iterations: 49 steps show no curve; give lr-find at least 50")
+        for steps in "50", "60", "100":
+            fastest = float(re.search(r"falls fastest at the rate (\S+)", self.neon("lr-find", "--iterations", steps, "-r", "1", spec).out)[1])
+            self.assertTrue(limit / 100 < fastest < limit, fastest)
+        self.refused(2, "lr-find", "--iterations", "5", "none.yaml", says="none.yaml: there is no such file")
+
+    def test_nothing_is_said_of_metrics_that_nobody_computes(self):
+        spec = self.spec(metrics="[Accuracy]", optimizer="{Adam: {learning_rate: 0.05}}")
+        for verb in "lr-find", "overfit":
+            self.assertNotIn("metrics", self.neon(verb, "-r", "1", spec).err)
+
+    def test_values_of_ranges(self):
+        """--value gives a range its value, as for training."""
+        spec = self.spec(optimizer="{Adam: {learning_rate: {search: {log: [1.0e-4, 1.0e-1], name: rate}}}}")
+        self.assertIn("-> ", self.neon("overfit", "-r", "1", "--value", "rate=0.05", spec).out)
+        self.refused(1, "overfit", "-r", "1", "--value", "rate=0.0001", spec, says="the net has not learnt one batch")
+        for verb in ["lr-find"], ["grad-check"], ["data", "stats"]:
+            self.neon(*verb, "-r", "1", "--value", "rate=0.05", spec)
+            self.assertIn("nosuch", self.neon(*verb, "--value", "nosuch=1", spec, code=2).err)
+
     def test_overfit(self):
         spec = self.spec(optimizer="{Adam: {learning_rate: 0.05}}")
         out = self.neon("overfit", "-r", "1", spec).out
