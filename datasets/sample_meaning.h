@@ -54,6 +54,11 @@ constexpr std::string_view name_of(LabelOf of) {
   return kNames[size_t(of)];
 }
 
+// The name of class or output k; its number where it has none.
+inline std::string name_at(const std::vector<std::string>& names, int64_t k) {
+  return k < int64_t(names.size()) ? names[size_t(k)] : std::to_string(k);
+}
+
 struct SampleMeaning {
   // Axes of one input.
   Shape sample;           // (C,H,W) of an image, (C) of a row of features, (T,F) or (T) of a sequence

@@ -3,17 +3,16 @@
 // time the step of all of them.
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <memory>
 
 #include "neon/cli/kernel_times.h"
+#include "neon/cli/output_place.h"
 #include "neon/cli/rank_launch.h"
 #include "neon/cli/rank_process.h"
 #include "neon/cli/session.h"
 #include "neon/cli/step_time.h"
 #include "neon/cli/verb.h"
-#include "neon/search/trials.h"
 #include "neon/train/terminal.h"
 #include "neon/train/trainer.h"
 
@@ -104,17 +103,8 @@ std::string memory_text(const DeviceOptions& device) {
          "algorithms included";
 }
 
-// No other file than an earlier profile is replaced.
-void check_profile(const std::string& path) {
-  std::ifstream file(path);
-  std::string first;
-  if (!path.empty() && file && std::getline(file, first) && std::getline(file, first) &&
-      first.find("displayTimeUnit") == first.npos)
-    fail(ErrorKind::data, "--profile ", path, " exists and is no profile; give another name, or remove it");
-}
-
 void write_profile(const std::string& path, const std::string& trace) {
-  write_whole(path, trace + "\n");
+  write_output(path, trace + "\n");
   print_result("wrote " + path + "; chrome://tracing and ui.perfetto.dev show it");
 }
 
@@ -123,7 +113,8 @@ int run_bench(const CommandLine& line) {
   if (starts_ranks(line)) return start_ranks(line);
   const OpenedSpec spec = open_spec(line, path);
   RunOptions options = options_of(line, spec);
-  check_profile(line.of_verb.profile);
+  if (!line.of_verb.profile.empty())
+    check_replaceable(line.of_verb.profile, kTraceBegin, "profile of neon bench", line.of_verb.overwrite);
   if (!spec.experiment->params.cost)
     fail(ErrorKind::config, path, ": bench times the passes of a net with a cost; this spec trains by a rule");
   const bool asked = choose_backend(line, options, *spec.experiment);
@@ -176,7 +167,7 @@ int run_bench(const CommandLine& line) {
 
 }  // namespace
 
-NEON_VERB(run_bench, "bench", 60, takes_step | computes, "SPEC",
+NEON_VERB(run_bench, "bench", 60, takes_step | takes_values | computes, "SPEC",
           "time the training step; -v times each layer and kernel");
 
 }  // namespace neon

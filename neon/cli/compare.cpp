@@ -1,16 +1,18 @@
 // neon compare RUN RUN...: best values, times, and what differs in spec, options, environment and data.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "neon/cli/session.h"
 #include "neon/cli/verb.h"
 #include "neon/core/paths.h"
+#include "neon/report/settings.h"
 #include "neon/train/atomic_file.h"
 #include "neon/train/best_result.h"
 #include "neon/train/checkpoint.h"
 #include "neon/train/progress.h"
+#include "neon/train/results_table.h"
 #include "neon/train/run_folder.h"
 #include "neon/train/terminal.h"
 
@@ -21,14 +23,10 @@ namespace {
 using Texts = std::vector<std::pair<std::string, std::string>>;  // names and values, in order
 
 // All values of a tree by their paths.
-void flatten(const Setting& setting, const std::string& path, Texts& out) {
-  if (setting.is_map() && !setting.entries.empty()) {
-    for (const auto& [key, value, where] : setting.entries) flatten(value, path.empty() ? key : path + "." + key, out);
-  } else if (setting.is_list() && !setting.items.empty()) {
-    for (size_t i = 0; i < setting.items.size(); ++i) flatten(setting.items[i], text(path, "[", i, "]"), out);
-  } else {
-    out.emplace_back(path, setting.is_scalar() ? setting.value : "");
-  }
+Texts flat(const Setting& setting) {
+  Texts out;
+  for (const Fact& fact : facts_of("", setting)) out.emplace_back(fact.key, fact.value);
+  return out;
 }
 
 struct ComparedRun {
@@ -42,35 +40,24 @@ Texts best_results(const std::string& table, const Experiment& experiment) {
   std::set<std::string> rising;
   for (const Metric::Result& result : experiment.results())
     if (result.better == Metric::Better::higher) rising.insert(result.name);
-  std::ifstream file(table);
-  std::string line;
-  if (!std::getline(file, line)) return {};
-  const auto cells = [](const std::string& row) {
-    std::vector<std::string> out(1);
-    for (const char c : row)
-      if (c == ',') out.emplace_back();
-      else out.back() += c;
-    return out;
-  };
-  const std::vector<std::string> names = cells(line);
+  const auto lines = read_results(table);
+  if (lines.empty()) return {};
+  const std::vector<std::string>& names = lines[0];
   constexpr size_t kFirstResult = 5;  // after epoch, step, cost, rate and seconds
-  std::vector<std::pair<double, std::string>> best(names.size(), {0, ""});
-  while (std::getline(file, line)) {
-    const std::vector<std::string> row = cells(line);
-    for (size_t k = kFirstResult; k < std::min(names.size(), row.size()); ++k) {
-      if (row[k].empty()) continue;
-      const std::string metric = names[k].substr(names[k].find('_') + 1);
-      const double value = std::atof(row[k].c_str());
-      const bool better =
-          best[k].second.empty() || (rising.contains(metric) ? value > best[k].first : value < best[k].first);
-      if (better) best[k] = {value, row[0]};
-    }
-  }
   Texts out;
-  for (size_t k = kFirstResult; k < names.size(); ++k)
-    out.emplace_back("best " + names[k], best[k].second.empty()
-                                             ? ""
-                                             : text(formatted("%.6g", best[k].first), " (epoch ", best[k].second, ")"));
+  for (size_t k = kFirstResult; k < names.size(); ++k) {
+    const bool rises = rising.contains(names[k].substr(names[k].find('_') + 1));
+    double best = std::nan("");
+    std::string epoch, any;
+    for (size_t row = 1; row < lines.size(); ++row) {
+      if (k >= lines[row].size() || lines[row][k].empty()) continue;
+      any = lines[row][k];
+      const double value = std::atof(any.c_str());
+      if (!std::isfinite(value) || !(epoch.empty() || (rises ? value > best : value < best))) continue;
+      best = value, epoch = lines[row][0];
+    }
+    out.emplace_back("best " + names[k], epoch.empty() ? any : text(formatted("%.6g", best), " (epoch ", epoch, ")"));
+  }
   return out;
 }
 
@@ -79,9 +66,7 @@ ComparedRun open_compared(const std::string& operand) {
   ComparedRun out{operand, {}, {}};
   std::error_code ignored;
   const bool is_folder = std::filesystem::is_directory(operand, ignored);
-  const std::string path = is_folder ? join_path(operand, kLastFile) : operand;
-  if (is_folder && !std::filesystem::exists(path, ignored))
-    fail(ErrorKind::data, operand, ": no ", kLastFile, " in this folder; expected a run's folder, or a checkpoint");
+  const std::string path = checkpoint_at(operand, {kLastFile});
   std::vector<std::string> warnings;
   out.run = unpack_run(load_checkpoint(path, warnings), path);
   print_warnings(warnings);
@@ -111,21 +96,16 @@ Texts environment(const ComparedRun& one) {
                {"x86-64 level", at.simd},
                {"neon", at.version},
                {"skipped steps", std::to_string(at.skipped)}};
-  Texts options;
-  flatten(write_params(one.run.options), "", options);
+  const Texts options = flat(write_params(one.run.options));
   // Names of files are each run's own; device and seed stand above.
   static const std::set<std::string> own = {"save_path", "output_file", "log_file",     "run_folder", "run_dir",
                                             "spec_dir",  "backend",     "progress_bar", "rng_seed",   "device_id"};
-  for (auto& [name, value] : options)
+  for (const auto& [name, value] : options)
     if (!own.contains(name)) out.emplace_back("option " + name, value);
   return out;
 }
 
-Texts spec(const ComparedRun& one) {
-  Texts out;
-  flatten(one.run.spec, "", out);
-  return out;
-}
+Texts spec(const ComparedRun& one) { return flat(one.run.spec); }
 
 Texts data(const ComparedRun& one) {
   return {{"data", one.run.position.data}, {"classes", std::to_string(one.run.meaning.classes)}};

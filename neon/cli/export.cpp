@@ -4,10 +4,12 @@
 #include <fstream>
 
 #include "datasets/gzip.h"
+#include "neon/cli/output_place.h"
 #include "neon/cli/run_place.h"
 #include "neon/cli/verb.h"
 #include "neon/core/paths.h"
 #include "neon/train/atomic_file.h"
+#include "neon/train/csv_text.h"
 #include "neon/train/run_folder.h"
 #include "neon/train/terminal.h"
 
@@ -94,6 +96,7 @@ class ZipWriter {
 };
 
 void write_npz(const TensorFile& weights, const std::string& path) {
+  make_folder_of(path);
   ZipWriter zip(path);
   for (const NamedTensor& named : weights.tensors) zip.add(named.name + ".npy", npy(exported(named.tensor)));
   zip.close();
@@ -117,39 +120,31 @@ void write_csv(const Tensor& tensor, const std::string& path) {
     content += tensor.dtype() == DType::f64 ? number(value) : number(float(value));
     content += (i + 1) % columns ? ',' : '\n';
   }
-  AtomicFile file(path);
-  file.write(content.data(), content.size());
-  file.commit();
+  write_output(path, content);
 }
 
 void write_csv_folder(const TensorFile& weights, const std::string& folder) {
-  std::string index = "name,file,type,shape\n";
+  std::string index = csv_record({"name", "file", "type", "shape"}) + "\n";
   std::vector<std::string> used;
-  make_folder_of(join_path(folder, "index.csv"));
   for (const NamedTensor& named : weights.tensors) {
     std::string name = csv_name(named.name);
     for (int number = 2; std::ranges::count(used, name); ++number) name = text(number, ".", csv_name(named.name));
     used.push_back(name);
     write_csv(named.tensor, join_path(folder, name));
-    index += text("\"", printable(named.name), "\",", name, ",", name_of(named.tensor.dtype()), ",\"",
-                  named.tensor.shape(), "\"\n");
+    index += csv_record({named.name, name, text(name_of(named.tensor.dtype())), text(named.tensor.shape())}) + "\n";
   }
-  AtomicFile file(join_path(folder, "index.csv"));
-  file.write(index.data(), index.size());
-  file.commit();
+  write_output(join_path(folder, "index.csv"), index);
 }
 
 int run_export(const CommandLine& line) {
   const VerbOptions& of = line.of_verb;
+  const std::string path = checkpoint_operand(line, kNetFiles), given = line.run().output_file;
+  const OpenedRun opened = open_checkpoint(line, path);
   if (of.npz == of.csv)
     fail(ErrorKind::config, "neon export needs one of --npz and --csv; usage: ", usage_of(*find_verb(line.verb)));
-  const std::string path = checkpoint_operand(line, {kBestFile, kLastFile}), given = line.run().output_file;
   const std::string beside = std::filesystem::path(path).replace_extension(of.npz ? ".npz" : ".csv").string();
   const std::string to = given.empty() ? beside : given;
-  std::error_code ignored;
-  if (std::filesystem::exists(to, ignored) && !of.overwrite)
-    fail(ErrorKind::data, to, " exists; give another name, remove it, or give --overwrite");
-  const OpenedRun opened = open_checkpoint(line, path);
+  check_free(to, of.overwrite);
   const TensorFile weights = sound_weights(opened, path);
   if (of.npz) write_npz(weights, to);
   else write_csv_folder(weights, to);

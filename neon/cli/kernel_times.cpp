@@ -123,7 +123,8 @@ std::string chrome_trace(const std::vector<TimedKernel>& kernels, const Ceiling&
                         {"share of the ceiling", ceiling.share(kernel.work, kernel.milliseconds)}}}});
     at += kernel.milliseconds * 1e3;
   }
-  return Json({{"displayTimeUnit", "ms"}, {"traceEvents", events}}).dump(1, ' ', false, Json::error_handler_t::replace);
+  const Json out = {{"otherData", {{"by", "neon bench"}}}, {"displayTimeUnit", "ms"}, {"traceEvents", events}};
+  return out.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace neon

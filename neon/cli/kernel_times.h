@@ -1,6 +1,7 @@
 // Where the time of a training step goes.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "neon/cli/kernel_work.h"
@@ -19,6 +20,9 @@ std::vector<TimedKernel> time_kernels(StepRunner& runner, int64_t steps);
 // Two tables, the slowest first: layers, then kernels. Each line has milliseconds, their share of the step, GFLOP/s,
 // GB/s, and the share of the ceiling.
 std::string kernel_tables(const std::vector<TimedKernel>& kernels, const Ceiling& ceiling);
+
+// The first bytes of every profile.
+inline constexpr std::string_view kTraceBegin = "{\n \"otherData\": {\n  \"by\": \"neon bench\"\n }";
 
 // The same as Chrome's trace events, one kernel behind the other: chrome://tracing and Perfetto show them.
 std::string chrome_trace(const std::vector<TimedKernel>& kernels, const Ceiling& ceiling);

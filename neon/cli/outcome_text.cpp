@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "datasets/sample_meaning.h"
+#include "neon/train/csv_text.h"
 #include "neon/train/terminal.h"
 
 namespace neon {
@@ -9,10 +11,6 @@ namespace neon {
 namespace {
 
 using nlohmann::json;
-
-std::string name_at(const std::vector<std::string>& names, size_t k) {
-  return k < names.size() ? names[k] : std::to_string(k);
-}
 
 size_t letters(const std::string& of) {
   return size_t(std::ranges::count_if(of, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
@@ -28,7 +26,7 @@ std::string padded(const std::string& name, size_t width) {
 
 size_t widest(const std::vector<std::string>& names, size_t count) {
   size_t out = 14;  // "weighted mean"
-  for (size_t k = 0; k < count; ++k) out = std::max(out, letters(printable(name_at(names, k))));
+  for (size_t k = 0; k < count; ++k) out = std::max(out, letters(printable(name_at(names, int64_t(k)))));
   return std::min<size_t>(out, 30);
 }
 
@@ -46,13 +44,13 @@ void print_confusion(const ClassReport& report, const std::vector<std::string>& 
   }
   size_t column = kNarrow;  // wide names have room beside few others
   for (size_t k = 0; k < classes && classes <= kMost / 2; ++k)
-    column = std::max(column, std::min(kWide, letters(printable(name_at(names, k)))));
+    column = std::max(column, std::min(kWide, letters(printable(name_at(names, int64_t(k))))));
   print_result(padded("true class", width) + "  predicted");
   std::string line(width, ' ');
-  for (size_t k = 0; k < classes; ++k) line += "  " + padded(name_at(names, k), column);
+  for (size_t k = 0; k < classes; ++k) line += "  " + padded(name_at(names, int64_t(k)), column);
   print_result(line);
   for (size_t k = 0; k < classes; ++k) {
-    std::string row = padded(name_at(names, k), width);
+    std::string row = padded(name_at(names, int64_t(k)), width);
     for (const int64_t count : report.confusion[k]) row += "  " + padded(std::to_string(count), column);
     print_result(row);
   }
@@ -74,7 +72,7 @@ void print_class_report(const ClassReport& report, const std::vector<std::string
   constexpr size_t kMostLines = 50;
   print_result(padded("class", width) + "  precision  recall      f1  support");
   for (size_t k = 0; k < std::min(report.classes.size(), kMostLines); ++k)
-    print_line(name_at(names, k), width, report.classes[k]);
+    print_line(name_at(names, int64_t(k)), width, report.classes[k]);
   if (report.classes.size() > kMostLines)
     print_result(text("and ", report.classes.size() - kMostLines, " more: --report --format csv prints all"));
   print_line("mean", width, report.macro);
@@ -91,7 +89,8 @@ void print_class_table(const ClassReport& report, const std::vector<std::string>
   print_record("class,precision,recall,f1,support");
   for (size_t k = 0; k < report.classes.size(); ++k) {
     const ClassReport::OfClass& of = report.classes[k];
-    print_record(text(csv_cell(name_at(names, k)), ",", of.precision, ",", of.recall, ",", of.f1, ",", of.support));
+    print_record(
+        text(csv_cell(name_at(names, int64_t(k))), ",", of.precision, ",", of.recall, ",", of.f1, ",", of.support));
   }
 }
 
@@ -99,7 +98,7 @@ json class_report_json(const ClassReport& report, const std::vector<std::string>
   json classes = json::array(), bins = json::array();
   for (size_t k = 0; k < report.classes.size(); ++k) {
     json of = of_class_json(report.classes[k]);
-    of["class"] = name_at(names, k);
+    of["class"] = name_at(names, int64_t(k));
     classes.push_back(std::move(of));
   }
   for (const ClassReport::Bin& bin : report.bins)
@@ -119,7 +118,7 @@ void print_value_report(const Outcome& outcome, const std::vector<std::string>& 
   print_result(padded("output", width) + "         MAE        RMSE        R2        bias   deviation     largest");
   for (int64_t k = 0; k < outcome.width; ++k) {
     const ValueReport of = value_report(outcome, k);
-    print_result(text(padded(name_at(names, size_t(k)), width),
+    print_result(text(padded(name_at(names, int64_t(k)), width),
                       formatted("  %10.4g  %10.4g  %8.4f  %10.4g  %10.4g  %10.4g (sample %lld)", of.mae, of.rmse, of.r2,
                                 of.bias, of.deviation, of.largest, (long long)of.largest_at)));
     print_result(text(padded("", width),
@@ -132,7 +131,7 @@ void print_value_table(const Outcome& outcome, const std::vector<std::string>& n
   print_record("output,MAE,RMSE,R2,bias,deviation,largest,largest_at,q05,q25,q50,q75,q95");
   for (int64_t k = 0; k < outcome.width; ++k) {
     const ValueReport of = value_report(outcome, k);
-    std::string line = text(csv_cell(name_at(names, size_t(k))), ",", of.mae, ",", of.rmse, ",", of.r2, ",", of.bias,
+    std::string line = text(csv_cell(name_at(names, int64_t(k))), ",", of.mae, ",", of.rmse, ",", of.r2, ",", of.bias,
                             ",", of.deviation, ",", of.largest, ",", of.largest_at);
     for (const double quantile : of.quantiles) line += text(",", quantile);
     print_record(line);
@@ -143,7 +142,7 @@ json value_report_json(const Outcome& outcome, const std::vector<std::string>& n
   json out = json::array();
   for (int64_t k = 0; k < outcome.width; ++k) {
     json of = value_json(value_report(outcome, k));
-    of["output"] = name_at(names, size_t(k));
+    of["output"] = name_at(names, int64_t(k));
     out.push_back(std::move(of));
   }
   return {{"outputs", std::move(out)}};

@@ -6,13 +6,15 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "datasets/file.h"
+#include "neon/cli/output_place.h"
 #include "neon/cli/predictor.h"
 #include "neon/cli/sample_sequences.h"
 #include "neon/cli/sample_sheet.h"
 #include "neon/cli/samples.h"
 #include "neon/cli/verb.h"
 #include "neon/train/atomic_file.h"
+#include "neon/train/csv_text.h"
+#include "neon/train/run_folder.h"
 #include "neon/train/terminal.h"
 
 namespace neon {
@@ -30,8 +32,8 @@ class Printer {
         of_sequences_(stored.label_of == LabelOf::step || stored.label_of == LabelOf::sequence) {
     const std::string path = line.run().output_file;
     if (path.empty()) return;
-    if (file_exists(path) && !line.of_verb.overwrite)
-      fail(ErrorKind::data, path, " exists; give another name, remove it, or give --overwrite");
+    check_free(path, line.of_verb.overwrite);
+    make_folder_of(path);
     file_ = std::make_unique<AtomicFile>(path);
   }
 
@@ -86,7 +88,7 @@ class Printer {
       line += classes_ ? text(",", csv_cell(name(k)), ",", shown(value(k))) : text(",", shown(value(k)));
     put(line);
   }
-  std::string name(int64_t k) const { return size_t(k) < names_.size() ? names_[size_t(k)] : std::to_string(k); }
+  std::string name(int64_t k) const { return name_at(names_, k); }
   // The class of each pixel, row by row, of outputs (K,H,W).
   void print_pixels(const std::string& sample, const Tensor& y, int64_t at) const {
     const int64_t outputs = y.shape()[1], pixels = outputs / classes_;
@@ -142,7 +144,7 @@ class Printer {
 class FirstSamples {
  public:
   FirstSamples(const CommandLine& line, const StoredData& stored)
-      : path_(line.of_verb.sheet), stored_(stored), left_(line.of_verb.count.value_or(64)) {
+      : path_(line.of_verb.sheet), stored_(stored), left_(line.of_verb.count.value_or(kSheetImages)) {
     if (!path_.empty()) check_sheet(path_, stored, line.of_verb.overwrite);
   }
   void add(const Tensor& samples) {
@@ -169,16 +171,17 @@ class FirstSamples {
 int run_predict(const CommandLine& line) {
   if (line.operands.size() < 2)
     fail(ErrorKind::config, "usage: ", usage_of(*find_verb(line.verb)), " (FILE - is stdin)");
-  const std::string& path = line.operands[0];
+  const std::string path = checkpoint_at(line.operands[0], kNetFiles);
   const OpenedRun opened = open_checkpoint(line, path);
   check_caffe(line, opened, path);
   const StoredData stored = stored_data(opened.run, opened.spec);
+  const auto sources = open_samples({line.operands.begin() + 1, line.operands.end()}, stored);
+  check_sheet_options(line);
   if (line.of_verb.top_k.value_or(1) > 1 && stored.classes == 0)
     fail(ErrorKind::config, "option --top_k: the net of ", path, " gives numbers, not classes; leave it out");
   if (line.of_verb.top_k.value_or(1) > 1 && stored.label_of != LabelOf::sample)
     fail(ErrorKind::config, "option --top_k: of each ", name_of(stored.label_of),
          " its class is printed; leave it out");
-  const auto sources = open_samples({line.operands.begin() + 1, line.operands.end()}, stored);
   Predictor predictor(line, opened, stored, path);
   Printer printer(line, stored);
   FirstSamples first(line, stored);

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "neon/core/text.h"
-#include "neon/train/terminal.h"
+#include "neon/train/csv_text.h"
 
 namespace neon {
 

@@ -21,14 +21,18 @@ void add_facts(const std::string& group, const std::string& key, const Setting& 
 
 }  // namespace
 
-std::vector<Fact> facts_of_yaml(const std::string& group, const std::string& content) {
+std::vector<Fact> facts_of(const std::string& group, const Setting& setting) {
   std::vector<Fact> out;
-  try {
-    add_facts(group, "", read_yaml_text(content, group), out);
-  } catch (const Error&) {
-    out.assign({{group, "", content}});
-  }
+  add_facts(group, "", setting, out);
   return out;
+}
+
+std::vector<Fact> facts_of_yaml(const std::string& group, const std::string& content) {
+  try {
+    return facts_of(group, read_yaml_text(content, group));
+  } catch (const Error&) {
+    return {{group, "", content}};
+  }
 }
 
 std::vector<Difference> differences(const std::vector<ReportedRun>& runs) {

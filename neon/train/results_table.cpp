@@ -2,42 +2,53 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <utility>
+
+#include "datasets/csv.h"
+#include "datasets/file.h"
+#include "neon/core/error.h"
+#include "neon/train/csv_text.h"
 
 namespace neon {
 
 namespace {
 
-std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> out;
-  std::istringstream all(line + ",");
-  for (std::string cell; std::getline(all, cell, ',');) out.push_back(cell);
-  return out;
-}
+constexpr int64_t kMostBytesOfResults = int64_t(1) << 30;
 
-// The whole lines of a former table, of epochs before the position, with its cells under the names of this one. An
-// empty cell stands for a number that the former run did not measure.
-std::string kept_lines(const std::string& path, const std::string& names, const Position& position) {
-  std::ifstream file(path, std::ios::binary);
-  std::string line, out;
-  std::getline(file, line);
-  const std::vector<std::string> then = cells_of(line);
-  while (std::getline(file, line) && !file.eof()) {
-    if (std::atoll(line.c_str()) > position.epoch) continue;
-    const std::vector<std::string> cells = cells_of(line);
-    std::string kept;
-    for (const std::string& name : cells_of(names)) {
-      const auto found = size_t(std::ranges::find(then, name) - then.begin());
-      kept += (kept.empty() ? "" : ",") + (found < cells.size() ? cells[found] : "");
+// The lines of a former table, of epochs before the position, with its cells under the names of this one. An empty cell
+// stands for a number that the former run did not measure.
+std::string kept_lines(const std::string& path, const std::vector<std::string>& names, const Position& position) {
+  const auto lines = read_results(path);
+  std::string out;
+  for (size_t i = 1; i < lines.size(); ++i) {
+    if (std::atoll(lines[i].front().c_str()) > position.epoch) continue;
+    std::vector<std::string> kept;
+    for (const std::string& name : names) {
+      const auto found = size_t(std::ranges::find(lines[0], name) - lines[0].begin());
+      kept.push_back(found < lines[i].size() ? lines[i][found] : "");
     }
-    out += kept + "\n";
+    out += csv_record(kept) + "\n";
   }
   return out;
 }
 
 }  // namespace
+
+std::vector<std::vector<std::string>> read_results(const std::string& path) {
+  std::vector<std::vector<std::string>> out;
+  try {
+    std::string content = file_exists(path) ? read_file(path, kMostBytesOfResults) : "";
+    content.resize(content.rfind('\n') + 1);  // a line that is not whole ends the file
+    CsvReader reader(content, ',', path);
+    for (std::vector<CsvCell> cells; reader.next(cells);) {
+      out.emplace_back();
+      for (const CsvCell& cell : cells) out.back().emplace_back(cell.text);
+    }
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::data) throw;
+  }
+  return out;
+}
 
 ResultsTable::ResultsTable(std::string path, const Experiment& experiment, const std::string& set,
                            const Position& position)
@@ -45,10 +56,10 @@ ResultsTable::ResultsTable(std::string path, const Experiment& experiment, const
   if (set.empty()) names_.clear();
   for (const Metric::Result& result : set.empty() ? std::vector<Metric::Result>() : experiment.results())
     if (!std::ranges::count(names_, result.name)) names_.push_back(result.name);
-  std::string content = "epoch,step,train_cost,learning_rate,seconds";
-  for (const std::string& name : names_) content += "," + (name.starts_with(kOfTraining) ? name : text(set, "_", name));
-  const std::string kept = position.step > 0 ? kept_lines(path_, content, position) : "";
-  content += "\n" + kept;
+  std::vector<std::string> columns = {"epoch", "step", "train_cost", "learning_rate", "seconds"};
+  for (const std::string& name : names_) columns.push_back(name.starts_with(kOfTraining) ? name : text(set, "_", name));
+  const std::string content =
+      csv_record(columns) + "\n" + (position.step > 0 ? kept_lines(path_, columns, position) : "");
   AtomicFile file(path_);
   file.write(content.data(), content.size());
   file.rename_over();
@@ -58,12 +69,12 @@ ResultsTable::ResultsTable(std::string path, const Experiment& experiment, const
 
 std::string ResultsTable::add(const Position& position, double cost, double rate, double seconds,
                               const std::map<std::string, double>& results) {
-  std::string line = text(position.epoch, ",", position.step, ",", cost, ",", rate, ",", seconds);
+  std::vector<std::string> cells = {text(position.epoch), text(position.step), text(cost), text(rate), text(seconds)};
   for (const std::string& name : names_) {
     const auto found = results.find(name);
-    line += found == results.end() ? std::string(",") : text(",", found->second);
+    cells.push_back(found == results.end() ? "" : text(found->second));
   }
-  pending_ += line + "\n";
+  pending_ += csv_record(cells) + "\n";
   return flush();
 }
 

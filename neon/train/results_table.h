@@ -10,6 +10,9 @@
 
 namespace neon {
 
+// The cells of a table's lines, the first of which has the names. Nothing follows a line that is not whole.
+std::vector<std::vector<std::string>> read_results(const std::string& path);
+
 class ResultsTable {
  public:
   // `set` is the name of what is evaluated; "": nothing is. A run that goes on keeps the lines before its position.

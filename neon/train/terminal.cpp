@@ -67,13 +67,6 @@ void print_data(std::string_view content) {
   else put(stdout, content);
 }
 
-std::string csv_cell(const std::string& cell) {
-  if (cell.find_first_of(",\"\r\n") == cell.npos) return cell;
-  std::string out = "\"";
-  for (const char c : cell) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + "\"";
-}
-
 void print_record(std::string_view record) {
   if (results_to_terminal()) return print_result(record);
   put(stdout, record);

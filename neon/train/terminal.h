@@ -22,8 +22,6 @@ void print_lines(std::string_view lines);
 void print_data(std::string_view content);
 // Part of a text on stdout, at once, byte for byte; a terminal gets it made safe by printable, line ends aside.
 void print_part(std::string_view part);
-// A cell of CSV: in quotes where it needs them (RFC 4180).
-std::string csv_cell(const std::string& cell);
 // A record of CSV or JSON and its line end, byte for byte; a terminal gets one line, made safe by printable.
 void print_record(std::string_view record);
 

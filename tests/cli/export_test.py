@@ -57,6 +57,24 @@ class Export(support.Case):
         self.same(found, expected)
         self.assertEqual(sorted(os.listdir(self.path("tables"))), ["Affine_0.W.csv", "Affine_1.W.csv", "index.csv"])
 
+    def test_names_with_signs_of_csv(self):
+        layers = IRIS.replace("Affine: {nout: 8", "Affine: {name: 'a, \"b\"', nout: 8")
+        self.neon("-e", "1", "-s", "m.safetensors", self.spec(layers))
+        self.neon("export", "m.safetensors", "--csv", "-o", "tables")
+        with open(self.path("tables/index.csv"), newline="") as file:
+            self.assertEqual([row["name"] for row in csv.DictReader(file)], ["Affine_1/W", 'a, "b"/W'])
+
+    def test_folders_are_made(self):
+        self.neon("-e", "1", "-s", "m.safetensors", self.spec())
+        for form in "npz", "csv":
+            self.neon("export", "m.safetensors", "--" + form, "-o", f"a/{form}/w.{form}")
+        with np.load(self.path("a/npz/w.npz")) as file:
+            self.same(dict(file), self.arrays("m.safetensors"))
+        self.write("x.csv", "1,2,3,4\n")
+        lines = self.neon("predict", "m.safetensors", "x.csv").out
+        self.neon("predict", "m.safetensors", "x.csv", "-o", "b/c/p.csv")
+        self.assertEqual(self.read("b/c/p.csv").decode(), lines)
+
     def test_what_is_refused(self):
         self.neon("-e", "1", "-s", "m.safetensors", self.spec())
         self.refused(2, "export", "m.safetensors", says="needs one of --npz and --csv")
@@ -102,6 +120,16 @@ class Compare(support.Case):
                           "epochs": ["5", "7"]})
         self.assertEqual(found["environment"], {"option epochs": ["5", "7"]})
         self.assertIn("data: no difference", found)
+
+    def test_numbers_that_are_none_are_not_the_best(self):
+        self.neon("-r", "1", "-e", "3", self.spec(metrics="[Misclassification, Accuracy]"))
+        self.neon("-r", "1", "-e", "3", "s.yaml")
+        head = "epoch,step,train_cost,learning_rate,seconds,test_cost,test_Top1Misclass,test_Accuracy\n"
+        self.assertTrue(self.read("runs/s-1/results.csv").decode().startswith(head))
+        self.write("runs/s-1/results.csv", head + "1,8,1,0.1,1,nan,nan,nan\n2,16,1,0.1,1,0.75,inf,-inf\n3,24,1,0.1,1,0.5,nan,0.25\n")
+        found = self.parts("runs/s-1", "runs/s-2")["results"]
+        self.assertEqual([found["best test_" + name][0] for name in ("cost", "Top1Misclass", "Accuracy")],
+                         ["0.5 (epoch 3)", "nan", "0.25 (epoch 3)"])
 
     def test_other_data_and_three_runs(self):
         for seed, spec in enumerate(["dataset: Iris", "dataset: {Iris: {test: 20}}", "dataset: Iris"], 1):

@@ -57,6 +57,17 @@ class Profile(Case):
         self.write("other.json", "{}\n[]\n")
         self.refused(3, "bench", self.spec(), "-b", "cpu", "--profile", "other.json", says="is no profile")
         self.assertEqual(self.read("other.json"), b"{}\n[]\n")
+        for content in "mine", '{"traceEvents": []}', '{\n "displayTimeUnit": "ms"}\n':
+            self.write("one.json", content)
+            self.refused(3, "bench", self.spec(), "-b", "cpu", "--profile", "one.json",
+                         says="one.json exists and is no profile of neon bench; give another name, remove it, or give --overwrite")
+            self.assertEqual(self.read("one.json"), content.encode())
+        self.neon("bench", self.spec(), "-b", "cpu", "--iterations", "2", "--profile", "one.json", "--overwrite")
+        self.assertIn("traceEvents", json.loads(self.read("one.json")))
+
+    def test_a_profile_in_a_folder_to_be_made(self):
+        self.neon("bench", self.spec(), "-b", "cpu", "--iterations", "2", "--profile", "of/today/p.json")
+        self.assertIn("traceEvents", json.loads(self.read("of/today/p.json")))
 
 
 support.main()

@@ -1,0 +1,19 @@
+// Files that verbs write, beside those of a run (run_files.h). None replaces a file that neon did not write, unless
+// --overwrite is given.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace neon {
+
+// Throws a data error where a file or folder of that name is there.
+void check_free(const std::string& path, bool overwrite);
+
+// For outputs of which a newer one replaces an older one: throws a data error where a file is there that neither is
+// empty nor begins with `begin`, as a WHAT does: "t.json exists and is no profile of neon bench; ...".
+void check_replaceable(const std::string& path, std::string_view begin, const std::string& what, bool overwrite);
+
+// Writes a file, whole or not at all, and makes the folders on the way to it.
+void write_output(const std::string& path, std::string_view content);
+
+}  // namespace neon
