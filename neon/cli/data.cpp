@@ -139,8 +139,9 @@ OpenedImages open_images(const CommandLine& line, const std::string& path) {
   if (is_spec(path)) {
     spec = open_spec(line, path);
   } else {
-    if (!line.overrides.empty())
-      fail(ErrorKind::config, "--set changes a spec, but ", path, " is no spec; leave it out");
+    if (!line.overrides.empty() || !line.values.empty())
+      fail(ErrorKind::config, line.overrides.empty() ? "--value" : "--set", " changes a spec, but ", path,
+           " is no spec; leave it out");
     const Setting params = Setting::map({{"path", Setting::scalar(path), {}}});
     own = Registry<Dataset>::get().create(Setting::map({{is_list(path) ? "ImageList" : "ImageFolder", params, {}}}));
   }
@@ -281,9 +282,9 @@ PackOptions pack_options(const CommandLine& line, const OpenedImages& opened) {
 int run_data_pack(const CommandLine& line) {
   outlive_closed_pipes();
   const auto given = operands(line, 2);
+  const OpenedImages opened = open_images(line, given[0]);
   if (line.of_verb.size.value_or(0) > 0 && !line.of_verb.pixels)
     fail(ErrorKind::config, "--size: files are packed as they are; give --pixels too, or size: N in the spec");
-  const OpenedImages opened = open_images(line, given[0]);
   const auto& [set, source, seed, selection, autoencoder] = opened;
   const PackOptions options = pack_options(line, opened);
   if (!selection.empty())
@@ -311,10 +312,10 @@ int run_data_pack(const CommandLine& line) {
 int run_data_preview(const CommandLine& line) {
   outlive_closed_pipes();
   const auto given = operands(line, 2);
+  const OpenedSpec spec = open_spec_of_data(line, given[0]);
   if (!given[1].ends_with(".png"))
     fail(ErrorKind::config, in_quotes(given[1]), ": the preview is a PNG file; give a name that ends with .png");
   if (!line.of_verb.overwrite) check_preview_place(given[1]);
-  const OpenedSpec spec = open_spec_of_data(line, given[0]);
   const Data data = load_data(*spec.experiment, options_of(line, spec), spec.folder);
   const std::string shown = spec.experiment->placing(
       [&] { return write_preview(*spec.experiment, data, line.run(), line.of_verb.count, given[1]); });
@@ -327,13 +328,13 @@ int run_data_preview(const CommandLine& line) {
 NEON_VERB(run_data_list, "data list", 90, takes_device | takes_data | computes, "",
           "list the data sets and whether they are here");
 NEON_VERB(run_data_fetch, "data fetch", 91, takes_device | takes_data | computes, "NAME", "download a data set");
-NEON_VERB(run_data_check, "data check", 92, takes_device | takes_data | computes, "PATH",
+NEON_VERB(run_data_check, "data check", 92, takes_device | takes_data | takes_values | computes, "PATH",
           "read every image of a folder, archive, list, packed folder or spec and list the damaged ones");
-NEON_VERB(run_data_stats, "data stats", 93, takes_device | takes_data | computes, "SPEC",
+NEON_VERB(run_data_stats, "data stats", 93, takes_device | takes_data | takes_values | computes, "SPEC",
           "print the classes, and the means and deviations of the channels");
-NEON_VERB(run_data_pack, "data pack", 94, takes_device | takes_data | computes, "PATH FOLDER",
+NEON_VERB(run_data_pack, "data pack", 94, takes_device | takes_data | takes_values | computes, "PATH FOLDER",
           "write the images of a folder, archive, list (FILE,CLASS) or spec as shards with checksums");
-NEON_VERB(run_data_preview, "data preview", 95, takes_device | takes_data | computes, "SPEC PNG",
+NEON_VERB(run_data_preview, "data preview", 95, takes_device | takes_data | takes_values | computes, "SPEC PNG",
           "draw the first batch as the net sees it, augmented, on one sheet");
 
 }  // namespace neon

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "neon/cli/sample_sheet.h"
 #include "neon/train/batch_feed.h"
 #include "neon/train/image_sheet.h"
 
 namespace neon {
 
 namespace {
-
-constexpr int64_t kUsualImages = 64;
 
 // The images (count,H,W,C) of the first steps.
 Tensor first_images(const Data& data, const StepOptions& step, SampleOrder order, int64_t count) {
@@ -51,7 +50,7 @@ std::string write_preview(const Experiment& experiment, const Data& data, const 
   const int64_t whole = data.train.size() / step.batch * step.batch;  // images of whole batches of an epoch
   if (count.value_or(1) > whole)
     fail(ErrorKind::config, "--count ", *count, ": the whole batches of an epoch have ", whole, " images");
-  const int64_t shown = count.value_or(std::min(step.batch, kUsualImages));
+  const int64_t shown = count.value_or(std::min(step.batch, kSheetImages));
   const Tensor x =
       first_images(data, step, experiment.params.shuffle ? SampleOrder::drawn : SampleOrder::as_given, shown);
   write_sheet(x, data.train.dtype() == DType::u8 ? range_of_bytes(data) : range_of(x), path);

@@ -10,10 +10,12 @@
 #include "neon/cli/run_evaluation.h"
 #include "neon/cli/run_place.h"
 #include "neon/cli/sample_sheet.h"
+#include "neon/cli/slow_note.h"
 #include "neon/cli/stored_places.h"
 #include "neon/cli/verb.h"
 #include "neon/core/paths.h"
 #include "neon/train/atomic_file.h"
+#include "neon/train/csv_text.h"
 #include "neon/train/evaluator.h"
 #include "neon/train/fingerprint.h"
 #include "neon/train/gpu_room.h"
@@ -49,6 +51,18 @@ bool can_report(const Data& data, const EvaluatedSet& set) {
   return width <= (data.classes > 0 ? kMostClasses : kMostValues) && width * set.split.size() <= kMostNumbers;
 }
 
+// Refuses options that need the outputs of single samples, before an evaluation that does not keep them.
+void check_kept(const CommandLine& line) {
+  if (line.of_verb.report)
+    fail(ErrorKind::config,
+         "option --report: it compares up to 16 million outputs with the classes or values of samples; this "
+         "evaluation has none of these, or more outputs. Leave the option out");
+  if (!line.of_verb.sheet.empty())
+    fail(ErrorKind::config,
+         "option --sheet: it shows the worst samples, and this evaluation does not keep the outputs of each; leave it "
+         "out");
+}
+
 // The results of an evaluation, in the form that the command line asks for.
 class ResultPrinter {
  public:
@@ -57,12 +71,7 @@ class ResultPrinter {
         asked_(line.of_verb.report),
         classes_(data.classes),
         names_(classes_ > 0 ? data.class_names : data.target_names),
-        outcome_(std::move(outcome)) {
-    if (asked_ && outcome_.size() == 0)
-      fail(ErrorKind::config,
-           "option --report: it compares up to 16 million outputs with the classes or values of samples; this "
-           "evaluation has none of these, or more outputs. Leave the option out");
-  }
+        outcome_(std::move(outcome)) {}
 
   void print(const std::map<std::string, double>& results, const std::string& line) const {
     if (format_ == "json") return print_json(results);
@@ -88,8 +97,8 @@ class ResultPrinter {
   static void print_row(const std::map<std::string, double>& results) {
     std::vector<std::string> names, numbers;
     for (const auto& [name, value] : results) names.push_back(name), numbers.push_back(number(value));
-    print_record(join(names, ","));
-    print_record(join(numbers, ","));
+    print_record(csv_record(names));
+    print_record(csv_record(numbers));
   }
 
   const std::string format_;
@@ -99,10 +108,6 @@ class ResultPrinter {
   const Outcome outcome_;
 };
 
-std::string class_name(const Data& data, int64_t k) {
-  return size_t(k) < data.class_names.size() ? data.class_names[size_t(k)] : std::to_string(k);
-}
-
 // The index of a sample's largest number.
 int64_t largest_at(const std::vector<double>& from, int64_t width, int64_t sample) {
   const auto begin = from.begin() + sample * width;
@@ -111,12 +116,10 @@ int64_t largest_at(const std::vector<double>& from, int64_t width, int64_t sampl
 
 // Draws the samples that the net is worst at, and prints a line for each, in the order of the sheet.
 void write_worst(const CommandLine& line, const Data& data, const Split& split, const Outcome& outcome) {
-  constexpr int64_t kUsual = 64;
   if (outcome.size() != split.size())
-    fail(ErrorKind::config, "option --sheet: the outputs of this evaluation are not kept sample by sample, or bad ",
-         "samples were left out; leave it out");
+    fail(ErrorKind::config, "option --sheet: bad samples were left out, so the worst cannot be found; leave it out");
   const bool classes = data.classes > 0;
-  const auto worst = worst_samples(outcome, classes, line.of_verb.count.value_or(kUsual));
+  const auto worst = worst_samples(outcome, classes, line.of_verb.count.value_or(kSheetImages));
   write_sample_sheet(samples_at(split, worst, data), data, line.of_verb.sheet);
   print_message(text("wrote ", line.of_verb.sheet, ": the ", worst.size(), " worst samples, row by row"));
   for (const int64_t sample : worst) {
@@ -125,9 +128,9 @@ void write_worst(const CommandLine& line, const Data& data, const Split& split, 
       continue;
     }
     const int64_t truth = largest_at(outcome.t, outcome.width, sample);
-    const std::string right = class_name(data, truth);
+    const std::string right = name_at(data.class_names, truth);
     print_message(text("  sample ", sample, ": ", right, ", predicted ",
-                       class_name(data, largest_at(outcome.y, outcome.width, sample)), ", output of ", right,
+                       name_at(data.class_names, largest_at(outcome.y, outcome.width, sample)), ", output of ", right,
                        formatted(" %.4f", outcome.y[size_t(sample * outcome.width + truth)])));
   }
 }
@@ -137,14 +140,14 @@ struct EvalOperands {
   std::string checkpoint, data;
 };
 EvalOperands eval_operands(const CommandLine& line) {
-  if (line.operands.size() < 2) return {checkpoint_operand(line, {kBestFile, kLastFile}), ""};
+  if (line.operands.size() < 2) return {checkpoint_operand(line, kNetFiles), ""};
   const std::string usage = text("; usage: ", usage_of(*find_verb(line.verb)));
   if (line.operands.size() > 2)
     fail(ErrorKind::config, in_quotes(line.operands[2]), " is one operand too many after ", in_quotes(line.operands[1]),
          usage);
   for (const std::string& operand : line.operands)
     if (operand.empty()) fail(ErrorKind::config, "an operand is empty", usage);
-  return {line.operands[0], line.operands[1]};
+  return {checkpoint_at(line.operands[0], kNetFiles), line.operands[1]};
 }
 
 int run_eval(const CommandLine& given) {
@@ -152,6 +155,8 @@ int run_eval(const CommandLine& given) {
   const CommandLine line = other.empty() ? given : line_for_data(given, open_checkpoint(given, path), other);
   const OpenedRun opened = open_checkpoint(line, path);
   check_caffe(line, opened, path);
+  check_sheet_options(line);
+  if (!line.of_verb.sheet.empty()) check_sheet(line.of_verb.sheet, opened.run.meaning, line.of_verb.overwrite);
   const TensorFile weights = sound_weights(opened, path);
   RunOptions options = options_of(line, opened);
   options.rounding = 0;  // of updates alone
@@ -164,10 +169,10 @@ int run_eval(const CommandLine& given) {
   const EvaluatedSet set = evaluated_set(data, other);
   if (other.empty()) note_other_set(set, data, opened.run.position.data);
   if (set.split.size() == 0) fail(ErrorKind::data, "the data set has no test samples to evaluate on");
-  if (!line.of_verb.sheet.empty()) check_sheet(line.of_verb.sheet, data, line.of_verb.overwrite);
   const DataLayout layout = layout_of(data);
   const KeptOutputs outputs;
   const Metric* const kept = can_report(data, set) ? &outputs : nullptr;
+  if (!kept) check_kept(line);
   Variables variables;
   // Declares the variables; their values come from the file.
   const StepOptions step = step_options(options, experiment.params);
@@ -189,7 +194,10 @@ int run_eval(const CommandLine& given) {
   });
   restore_variables(weights, path, variables, true);
   variables.to_device();
-  const auto results = evaluator->run();
+  const auto results = [&] {
+    const SlowNote note("evaluating ...");
+    return evaluator->run();
+  }();
   for (const std::string& message : left_out_messages(data)) print_message(message);
   const Outcome outcome = outcome_of(evaluator->kept());
   if (!line.of_verb.sheet.empty()) write_worst(line, data, set.split, outcome);
@@ -206,18 +214,18 @@ nlohmann::json worst_json(const std::vector<int64_t>& worst, const Outcome& outc
   for (const int64_t sample : worst) {
     nlohmann::json& one = out.emplace_back(nlohmann::json{{"sample", sample}});
     if (data.classes == 0) continue;
-    one["class"] = class_name(data, largest_at(outcome.t, outcome.width, sample));
-    one["predicted"] = class_name(data, largest_at(outcome.y, outcome.width, sample));
+    one["class"] = name_at(data.class_names, largest_at(outcome.t, outcome.width, sample));
+    one["predicted"] = name_at(data.class_names, largest_at(outcome.y, outcome.width, sample));
   }
   return out;
 }
 
 void write_evaluation(const std::string& checkpoint, const OpenedRun& opened, const Experiment& experiment,
                       const Data& data, const RunOptions& options) {
-  constexpr int64_t kWorst = 64;
   const EvaluatedSet set = set_at_end(data);
   const KeptOutputs outputs;
   Variables variables;
+  const SlowNote note(text("evaluating ", checkpoint, " ..."));
   Evaluator evaluator(experiment, layout_of(data), set, step_options(options, experiment.params), variables, false,
                       device_options(options, experiment), &outputs);
   restore_variables(sound_weights(opened, checkpoint), checkpoint, variables, true);
@@ -232,7 +240,7 @@ void write_evaluation(const std::string& checkpoint, const OpenedRun& opened, co
   out["report"] = data.classes > 0 ? class_report_json(class_report(outcome), data.class_names)
                                    : value_report_json(outcome, data.target_names);
   if (outcome.size() == set.split.size()) {
-    const auto worst = worst_samples(outcome, data.classes > 0, kWorst);
+    const auto worst = worst_samples(outcome, data.classes > 0, kSheetImages);
     out["worst"] = worst_json(worst, outcome, data);
     if (data.is_image() && (data.sample[0] == 1 || data.sample[0] == 3))
       write_sample_sheet(samples_at(set.split, worst, data), data, join_path(options.run_folder, kWorstFile));

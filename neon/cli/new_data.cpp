@@ -1,6 +1,7 @@
 #include "neon/cli/new_data.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <regex>
 
 #include "neon/core/nearest_file.h"
@@ -38,6 +39,20 @@ std::string retry_hint(const CommandLine& line, const std::string& message) {
   return text("; neon ", line.verb, " takes that as ", join(options, " or "));
 }
 
+[[noreturn]] void fail_missing(const std::string& path) {
+  fail(ErrorKind::data, path, ": no such file or folder", nearest_file(path));
+}
+
+// A pattern of names is the data set's to look for.
+void check_there(const std::string& path, const DataContext& context) {
+  const auto is_there = [](const std::string& place) {
+    std::error_code ignored;
+    return std::filesystem::exists(place, ignored);
+  };
+  if (path.find_first_of("*{") == path.npos && std::ranges::none_of(context.places_of(path), is_there))
+    fail_missing(path);
+}
+
 std::string indented(const std::string& lines, size_t width) {
   std::string out;
   for (size_t at = 0, end = 0; at < lines.size(); at = end) {
@@ -52,8 +67,8 @@ std::string indented(const std::string& lines, size_t width) {
 NewData::NewData(const CommandLine& line, const char* kind, std::vector<Setting::Entry> params,
                  const std::vector<Setting::Entry>& looking)
     : context_(data_context(line.run(), "", 0, warnings_)) {
-  const Setting* const path = Setting::map(params).find("path");
-  const std::string name = path ? path->value : "";
+  const std::string path = params.at(0).value.value;
+  check_there(path, context_);
   Setting changed = changed_set(line, kind, std::move(params));
   kind_ = changed.entries.at(0).key;
   for (const Setting::Entry& entry : changed.entries[0].value.entries)
@@ -71,7 +86,7 @@ NewData::NewData(const CommandLine& line, const char* kind, std::vector<Setting:
     fail(error.kind(), error.what(), retry_hint(line, error.what()));
   }
   print_warnings(warnings_);
-  if (!check_.found) fail(ErrorKind::data, name, ": no such file or folder", nearest_file(name));
+  if (!check_.found) fail_missing(path);
 }
 
 const Setting* NewData::given(std::string_view key) const {

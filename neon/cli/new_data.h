@@ -16,9 +16,9 @@ class NewData {
     std::string value, comment;
   };
 
-  // The data set of this class and these parameters, changed by --set dataset.KEY=VALUE. `looking` has parameters that
-  // count only while the files are looked at. Throws a data error for a file that is missing, and a config error for
-  // any other --set. An error that asks for a parameter says with which --set neon new takes that.
+  // The data set of this class and these parameters, the path first, changed by --set dataset.KEY=VALUE. `looking` has
+  // parameters that count only while the files are looked at. Throws a data error for a file that is missing, and a
+  // config error for any other --set. An error that asks for a parameter says with which --set neon new takes that.
   NewData(const CommandLine& line, const char* kind, std::vector<Setting::Entry> params,
           const std::vector<Setting::Entry>& looking = {});
 

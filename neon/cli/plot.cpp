@@ -52,8 +52,8 @@ void check_plot_options(const VerbOptions& given, const std::string& page) {
 int run_plot(const CommandLine& line) {
   const std::string page = line.run().output_file;
   const bool csv = line.of_verb.csv;
-  check_plot_options(line.of_verb, page);
   const std::vector<ReportedRun> runs = plotted_runs(line);
+  check_plot_options(line.of_verb, page);
   if (line.of_verb.live) return serve_runs(line, runs), 0;
   if (csv) write_curve_table(runs, [](const std::string& record) { print_record(record); });
   if (line.of_verb.text || (!csv && page.empty()))

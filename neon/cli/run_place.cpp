@@ -158,7 +158,7 @@ std::string place_resumed(const CommandLine& line, const OpenedRun& opened, cons
 }
 
 std::string checkpoint_operand(const CommandLine& line, const std::vector<std::string>& names) {
-  if (!line.operands.empty()) return only_operand(line);
+  if (!line.operands.empty()) return checkpoint_at(only_operand(line), names);
   const std::string path = newest_checkpoint(names);
   if (path.empty())
     fail(ErrorKind::config, "nothing to work on: no run in ", kRunsFolder,

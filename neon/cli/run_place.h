@@ -35,8 +35,8 @@ std::string run_name(const std::string& spec);
 std::string place_resumed(const CommandLine& line, const OpenedRun& opened, const std::string& path,
                           RunOptions& options);
 
-// The only operand, or a checkpoint of the newest run in runs/, the first of these names that is there, with a message.
-// A config error where there is no run.
+// The only operand, of a run's folder the first of these names that is there; without an operand the same of the newest
+// run in runs/, with a message. A config error where there is no run.
 std::string checkpoint_operand(const CommandLine& line, const std::vector<std::string>& names);
 
 }  // namespace neon

@@ -5,6 +5,7 @@
 #include "neon/cli/verb.h"
 #include "neon/core/random.h"
 #include "neon/train/generator.h"
+#include "neon/train/run_folder.h"
 #include "neon/train/terminal.h"
 #include "neon/train/token_draw.h"
 
@@ -129,12 +130,26 @@ class Sampling {
   uint64_t seed_ = 0;
 };
 
-int run_sample(const CommandLine& line) {
-  if (line.of_verb.beam > 1 && (line.of_verb.temperature != 1 || line.of_verb.top_k || line.of_verb.top_p != 1))
+// Refuses options that the net's kind of samples leaves without a meaning.
+void check_sampling(const VerbOptions& given, bool makes_images) {
+  const VerbOptions usual;
+  const bool of_texts = given.prompt != usual.prompt || given.length != usual.length || given.beam != usual.beam ||
+                        given.temperature != usual.temperature || given.top_p != usual.top_p || given.top_k;
+  if (makes_images && of_texts)
     fail(ErrorKind::config,
-         "option --beam finds the likeliest text and draws nothing; leave out --temperature, --top_k ", "and --top_p");
+         "the net makes images; --prompt, --length, --temperature, --top_k, --top_p and --beam are for texts, leave "
+         "them out");
+  if (!makes_images && given.count)
+    fail(ErrorKind::config, "option --count: it is for images that a net makes, and this net goes on with texts; ",
+         "leave it out, or give --length");
+  if (given.beam > 1 && (given.temperature != 1 || given.top_k || given.top_p != 1))
+    fail(ErrorKind::config,
+         "option --beam finds the likeliest text and draws nothing; leave out --temperature, --top_k and --top_p");
+}
+
+int run_sample(const CommandLine& line) {
   const bool draws = line.operands.size() == 2;
-  const std::string& path = draws ? line.operands[0] : only_operand(line);
+  const std::string path = checkpoint_at(draws ? line.operands[0] : only_operand(line), kNetFiles);
   const OpenedRun opened = open_checkpoint(line, path);
   const bool makes = makes_samples(opened);
   if (makes && !draws)
@@ -143,6 +158,7 @@ int run_sample(const CommandLine& line) {
   if (draws && !makes)
     fail(ErrorKind::config, path, ": its net has no generator, so it makes no images; leave ",
          in_quotes(line.operands[1]), " out");
+  check_sampling(line.of_verb, makes);
   if (makes) print_result(draw_made_samples(line, opened, path, line.operands[1]));
   else Sampling(line, opened, path).run();
   return 0;

@@ -2,16 +2,11 @@
 
 #include "models/adversarial.h"
 #include "models/generation.h"
+#include "neon/cli/sample_sheet.h"
 #include "neon/train/image_sheet.h"
 #include "neon/train/made_images.h"
 
 namespace neon {
-
-namespace {
-
-constexpr int64_t kImages = 64;
-
-}  // namespace
 
 bool makes_samples(const OpenedRun& opened) {
   Container* const container = opened.experiment->network().last().layer->container();
@@ -32,7 +27,7 @@ std::string draw_made_samples(const CommandLine& line, const OpenedRun& opened, 
   if (asked.backend.empty()) asked.backend = "cpu";
   choose_backend(line, asked, *opened.experiment);
   StepOptions step = step_options(options, opened.experiment->params);
-  step.batch = line.of_verb.count.value_or(kImages);
+  step.batch = line.of_verb.count.value_or(kSheetImages);
   step.seed = uint64_t(asked.rng_seed.value_or(0));
   Variables variables;
   SheetProgram program(opened.experiment->network(), meaning, step, variables,

@@ -25,6 +25,11 @@ Tensor with_channels_last(const Tensor& x) {
 
 }  // namespace
 
+void check_sheet_options(const CommandLine& line) {
+  if (line.of_verb.count && line.of_verb.sheet.empty())
+    fail(ErrorKind::config, "option --count: it says how many images --sheet PNG shows; add --sheet, or leave it out");
+}
+
 void check_sheet(const std::string& path, const SampleMeaning& meaning, bool overwrite) {
   if (!meaning.is_image() || (meaning.sample[0] != 1 && meaning.sample[0] != 3))
     fail(ErrorKind::config, "option --sheet shows images (1, H, W) and (3, H, W), the samples are ", meaning.sample,

@@ -4,9 +4,15 @@
 #include <vector>
 
 #include "datasets/dataset.h"
+#include "neon/cli/command_line.h"
 #include "neon/train/outcome.h"
 
 namespace neon {
+
+inline constexpr int64_t kSheetImages = 64;  // on a sheet, where no --count is given
+
+// Throws a config error for --count without the sheet that it is about.
+void check_sheet_options(const CommandLine& line);
 
 // Throws a config error where samples are no images of 1 or 3 channels, and a data error where a file of the name is
 // there that is no sheet of neon's, unless it may be overwritten.

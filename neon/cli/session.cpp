@@ -19,6 +19,7 @@
 #include "neon/train/class_names.h"
 #include "neon/train/fingerprint.h"
 #include "neon/train/finite.h"
+#include "neon/train/run_folder.h"
 #include "neon/train/terminal.h"
 
 namespace neon {
@@ -36,8 +37,18 @@ const std::string& only_operand(const CommandLine& line) {
   return first;
 }
 
+namespace {
+
+// neon complains of a missing file before its name.
+bool is_there(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+}  // namespace
+
 OpenedSpec open_spec(const CommandLine& line, const std::string& path) {
-  if (path.ends_with(".safetensors"))
+  if (path.ends_with(".safetensors") && is_there(path))
     fail(ErrorKind::config, path, ": expected a spec, found a checkpoint's name; neon resume ", path,
          " goes on with it");
   const Spec spec = load_spec(path, line.overrides, {values_of(line)});
@@ -73,11 +84,13 @@ RunOptions options_of(const CommandLine& line, const OpenedSpec& spec) {
     const bool helps = entry.key != "data_dir" || std::filesystem::is_directory(expand_home(entry.value.value));
     if (helps && !given.find(entry.key)) given.entries.push_back(entry);
   }
-  return read_params<RunOptions>(given);
+  RunOptions out = read_params<RunOptions>(given);
+  out.model_file = checkpoint_at(out.model_file, kNetFiles);
+  return out;
 }
 
 OpenedRun open_checkpoint(const CommandLine& line, const std::string& path) {
-  if (is_spec(path))
+  if (is_spec(path) && is_there(path))
     fail(ErrorKind::config, path, ": expected a checkpoint (.safetensors), found a spec's name; neon ",
          shell_word(path), " trains it");
   std::vector<std::string> warnings;

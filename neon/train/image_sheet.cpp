@@ -7,6 +7,7 @@
 #include "datasets/file.h"
 #include "datasets/gzip.h"
 #include "datasets/png_image.h"
+#include "neon/train/atomic_file.h"
 
 namespace neon {
 
@@ -75,6 +76,7 @@ SheetRange range_of(const Tensor& x) {
 }
 
 void write_sheet(const Tensor& x, const SheetRange& range, const std::string& path) {
+  make_folder_of(path);
   write_png(sheet_of(x, range.low, range.high), path);
   add_mark(path);
 }

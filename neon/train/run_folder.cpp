@@ -82,6 +82,15 @@ std::string newest_checkpoint(const std::vector<std::string>& names) {
   return newest;
 }
 
+std::string checkpoint_at(const std::string& path, const std::vector<std::string>& names) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return path;
+  for (const std::string& name : names)
+    if (const std::string file = join_path(path, name); fs::exists(file, error)) return file;
+  fail(ErrorKind::data, path, ": no ", join(names, " or "),
+       " in this folder; expected a run's folder, or a checkpoint");
+}
+
 bool saves_in_run_folder(const RunOptions& options) {
   return !options.run_folder.empty() && options.save_path == join_path(options.run_folder, kLastFile);
 }

@@ -39,6 +39,19 @@ class Log(Case):
         for spec in "default.yaml", "some.yaml":
             self.assertNotIn(note, self.neon("check", spec).err + self.neon("-e", "1", spec).err)
 
+    def test_a_missing_file_comes_first(self):
+        """Before other complaints about the same line."""
+        self.write("mine.png", "x")
+        self.write("here.csv", "1,2,3,4\n")
+        for line in ("eval none.safetensors --count 3", "eval none.yaml", "resume none.yaml", "none.safetensors",
+                     "check none.safetensors", "predict none.yaml here.csv", "predict none.safetensors here.csv --sheet a.jpg",
+                     "export none.safetensors", "sample none.safetensors --beam 2 --top_k 3", "plot none --csv --text",
+                     "data preview none.yaml mine.png", "data preview none.yaml a.jpg", "data pack none out --size 3",
+                     "bench none.yaml --profile mine.png", "none.yaml -s mine.png", "new photos none --set epochs=3",
+                     "new table none.csv a --set dataset.tset=3"):
+            name = next(word for word in line.split() if word.startswith("none"))
+            self.assertRegex(self.neon(*line.split(), code=None).err, rf"(?i)^neon: (cannot read )?{name}: (there is )?no such", line)
+
     def test_files_that_are_something_else_are_not_written_into(self):
         spec, rows = self.spec(), "1,2,a\n1,3,b\n"
         self.neon("-e", "1", "-s", "m.safetensors", "-l", "log", spec)

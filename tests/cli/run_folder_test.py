@@ -71,6 +71,20 @@ class RunFolder(support.Case):
             for row, cost in zip(rows, named["cost/loss"][:], strict=True):
                 self.assertAlmostEqual(row["test_cost"], cost, places=6)
 
+    def test_a_folder_stands_for_its_checkpoint(self):
+        self.neon("-r", "1", self.spec())
+        self.write("x.csv", "5.1,3.5,1.4,0.2\n")
+        for words in ["eval"], ["predict", "x.csv"], ["export", "--npz", "-o", "w.npz", "--overwrite"]:
+            said = [self.neon(words[0], run, *words[1:]).out for run in ("runs/s-1", "runs/s-1/best.safetensors")]
+            self.assertEqual(said[0], said[1])
+        self.neon("resume", "runs/s-1/", "-e", "5")
+        self.assertEqual(self.position("runs/s-1/last.safetensors")["epoch"], 5)
+        self.neon("--model_file", "runs/s-1", "-e", "1", "s.yaml")
+        os.mkdir(self.path("empty"))
+        for words in ["eval"], ["predict", "x.csv"], ["export", "--npz"], ["sample"]:
+            self.refused(3, words[0], "empty", *words[1:], says="empty: no best.safetensors or last.safetensors in this folder")
+        self.refused(3, "resume", "empty", says="empty: no last.safetensors in this folder; expected a run's folder")
+
     def test_a_run_goes_on_with_other_metrics(self):
         """What was the best by one result says nothing of another; numbers stand under their names."""
         self.neon("-r", "1", "-e", "2", self.spec(metrics="[Accuracy]"))

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Sheets of the worst samples and of predicted ones, and predictions in a file."""
 import json
+import os
 import re
 
 import numpy as np
@@ -67,6 +68,23 @@ class Sheet(support.Case):
         for tile, line in zip(tiles, lines.splitlines()[1:]):
             name = re.search(r"(blue|red)/(\d+)\.png", line)
             np.testing.assert_array_equal(tile, self.image(name[1], name[2]))
+
+    def test_sheets_in_folders_to_be_made(self):
+        self.neon("eval", "m.safetensors", "--sheet", "a/b/worst.png")
+        self.neon("predict", "m.safetensors", "colours/test/blue", "--sheet", "c/first.png")
+        self.tiles("a/b/worst.png", 20)
+        self.tiles("c/first.png", 10)
+
+    def test_a_sheet_is_refused_before_the_work(self):
+        self.write("mine.png", "mine")
+        os.rename(self.path("colours"), self.path("away"))
+        self.refused(3, "eval", "m.safetensors", "--sheet", "mine.png", says="mine.png exists and is no preview")
+        self.refused(2, "eval", "m.safetensors", "--sheet", "a.jpg", says="give a name that ends with .png")
+
+    def test_options_that_belong_together(self):
+        count = "option --count: it says how many images --sheet PNG shows; add --sheet, or leave it out"
+        self.refused(2, "eval", "m.safetensors", "--count", "3", says=count)
+        self.refused(2, "predict", "m.safetensors", "colours/test/blue", "--count", "3", says=count)
 
     def test_what_is_refused(self):
         self.write("p.csv", "mine")
