@@ -19,6 +19,16 @@ struct Summand {
   int64_t elements = 0;
 };
 
+// Bytes for another rank, and the place of those of another rank.
+struct Given {
+  const void* data = nullptr;
+  size_t bytes = 0;
+};
+struct Taken {
+  void* data = nullptr;
+  size_t bytes = 0;
+};
+
 // Another rank has ended and gives the reason; the run ends with it.
 class RankLost : public Error {
  public:
@@ -42,6 +52,9 @@ class Ranks {
   // Adds the arrays up over all ranks. Sums are made in the order of ranks, 16-bit types in f32, and are the same bits
   // on every rank. Throws RankLost where a rank is no longer there.
   virtual void sum(std::span<const Summand> arrays, DType dtype) = 0;
+  // Gives each rank its bytes, and takes what each rank has for this one: as many bytes as that rank gives. Throws as
+  // sum() does.
+  virtual void all_to_all(std::span<const Given> give, std::span<const Taken> take) = 0;
   // The number of the signal that whoever started the ranks got for all of them; 0: none.
   virtual int signal() const { return 0; }
   // A seed that all ranks have, for a run without one of its own.

@@ -31,7 +31,7 @@ Expr LayerContext::stored_parameter(Parameter p) {
   }
   if (const Parameter* other = sharing.find(p, layer, parameters))
     return {graph, graph.variable(other->name, master_dtype, other->shape)};
-  if (p.initializer) p.initializer->check(p.block());
+  if (p.initializer) p.initializer->check(p.is_split() ? p.whole_shape() : p.block());
   if (p.initializer && p.initializer->freezes()) p.trained = false;
   if (const auto given = part_names_.find(p.layer); given != part_names_.end()) p.layer = given->second;
   p.owner = layer;

@@ -2,6 +2,7 @@
 // a backward.
 #pragma once
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,12 @@ struct Parameter {
   Fan fan = {};              // for initializers that scale by it, of one block
   int64_t blocks = 1;        // of its rows, each filled by itself: of a cell's gates
   std::string vectors = {};  // a file of word vectors, from which rows begin in place of the initializer's
-  bool trained = true;       // false, too, where the initializer freezes what it fills, or the spec its name
+  // Where ranks share the rows: this rank's first row, and how many there are in all; `shape` has this rank's. 0: all
+  // rows are here.
+  int64_t first_row = 0, all_rows = 0;
+  bool trained = true;  // false, too, where the initializer freezes what it fills, or the spec its name
+  bool is_split() const { return all_rows > 0; }
+  Shape whole_shape() const { return is_split() ? shape.with(0, all_rows) : shape; }
   Shape block() const { return blocks == 1 ? shape : shape.with(0, shape[0] / blocks); }
 };
 
@@ -51,11 +57,16 @@ class Sharing {
   // shape.
   const Parameter* find(const Parameter& p, const std::string& layer, const std::vector<Parameter>& all);
   bool has_taken() const { return taken_ > 0; }
+  // Names of layers that others take parameters from.
+  void set_lenders(std::set<std::string> names) { lenders_ = std::move(names); }
+  // Whether the layer that describes itself takes parameters, or others take its.
+  bool concerns(const std::string& layer) const { return !from_.empty() || lenders_.contains(layer); }
 
  private:
   std::string from_;
   bool same_class_ = false;
   int taken_ = 0;
+  std::set<std::string> lenders_;
   std::map<std::string, std::string> names_;  // the name that a shared parameter would have, and the one that it has
 };
 
@@ -114,6 +125,7 @@ class LayerContext {
   const uint64_t seed;
   Freeze freeze;                       // the parameters that the step does not train
   BatchShare share;                    // of the batch, where others compute the rest; count 0: all of it
+  bool split_dense = false;            // ranks share the rows of dense layers' weights
   bool shared_statistics = false;      // statistics are those of the whole batch, otherwise of this share
   bool wide_gradients = false;         // ranks add up gradients of 16 bits in the type of the arithmetic
   bool caffe = false;                  // --caffe: dropout scales while training

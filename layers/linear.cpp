@@ -3,6 +3,7 @@
 #include "layers/linear.h"
 
 #include "layers/default_init.h"
+#include "layers/split_linear.h"
 
 namespace neon {
 
@@ -28,12 +29,14 @@ Expr linear(LayerContext& context, Expr given, int64_t nout, const Initializer& 
             bool transpose) {
   const Expr x = as_rows(as_steps(context, given));
   const int64_t nin = x.shape()[1];
-  Expr weight = context.parameter({.name = name + "/W",
-                                   .layer = name,
-                                   .layer_class = "Linear",
-                                   .shape = transpose ? Shape{nin, nout} : Shape{nout, nin},
-                                   .initializer = &init,
-                                   .fan = {.in = nin, .out = nout, .rows = nout, .columns = nin}});
+  const Parameter parameter = {.name = name + "/W",
+                               .layer = name,
+                               .layer_class = "Linear",
+                               .shape = transpose ? Shape{nin, nout} : Shape{nout, nin},
+                               .initializer = &init,
+                               .fan = {.in = nin, .out = nout, .rows = nout, .columns = nin}};
+  if (!transpose && is_split(context, given, nout)) return split_product(context, x, parameter);
+  const Expr weight = context.parameter(parameter);
   return in_sequence(context, {x.graph(), matmul(x.graph(), x, weight, false, !transpose)}, given);
 }
 

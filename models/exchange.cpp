@@ -4,6 +4,7 @@
 #include <map>
 
 #include "backends/graph/ops.h"
+#include "models/updater.h"
 
 namespace neon {
 
@@ -46,14 +47,19 @@ void exchange_in_buckets(Graph& graph, const std::vector<Value*>& values) {
   for (auto& [dtype, bucket] : open) close(bucket);
 }
 
-void exchange_parts(StepGraph& step, LayerContext& context, std::vector<Value>& gradients, Value& cost) {
+Value exchange_parts(StepGraph& step, LayerContext& context, std::vector<Value>& gradients, Value& cost) {
   Graph& graph = step.graph;
   Scope scope(graph, "exchange");
   std::vector<Value*> parts;
   std::vector<std::pair<Value*, DType>> narrowed;
+  std::vector<Value> split;
   for (size_t i = 0; i < gradients.size(); ++i) {
     if (!step.parameters[i].trained) continue;
     Value& gradient = gradients[i];
+    if (step.parameters[i].is_split()) {
+      split.push_back(gradient);
+      continue;
+    }
     if (context.wide_gradients) gradient = cast(graph, gradient, compute_type(graph.dtype(gradient)));
     else narrowed.push_back({&gradient, graph.dtype(gradient)}), gradient = as_computed(graph, gradient);
     parts.push_back(&gradient);
@@ -63,8 +69,15 @@ void exchange_parts(StepGraph& step, LayerContext& context, std::vector<Value>& 
     parts.push_back(&update.value);
   }
   parts.push_back(&cost);
+  Value spoilt = split.empty() ? Value() : not_finite(graph, split, graph.dtype(cost)).value();
+  if (spoilt) parts.push_back(&spoilt);
   exchange_in_buckets(graph, parts);
   for (const auto& [gradient, dtype] : narrowed) *gradient = cast(graph, *gradient, dtype);
+  return spoilt;
+}
+
+Expr over_ranks(const Parameter& parameter, Expr part) {
+  return parameter.is_split() ? Expr(part.graph(), exchange(part.graph(), {part})[0]) : part;
 }
 
 }  // namespace neon

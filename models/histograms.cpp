@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/exchange.h"
 #include "neon/core/key_error.h"
 #include "neon/core/message.h"
 
@@ -43,9 +44,12 @@ void add_histograms(StepGraph& step, const std::vector<std::string>& tensors, co
   const bool all = std::ranges::count(tensors, kAllArrays) > 0;
   auto add = [&](const Parameter& p, Value of, bool gradient) {
     const std::string name = flat_name(p, gradient);
-    graph.output("hist/" + name, histogram(graph, of, kSizes, kSizeOfZero, watched));
+
+    Expr counts(graph, histogram(graph, of, kSizes, kSizeOfZero, watched));
+    if (p.is_split()) counts = cast(over_ranks(p, cast(counts, DType::f64)), counts.dtype());
+    graph.output("hist/" + name, counts);
     step.histograms.push_back(
-        {name, gradient, p.shape.elements(), size_of(graph.dtype(of)) == 2 && p.shape.rank() > 1});
+        {name, gradient, p.whole_shape().elements(), size_of(graph.dtype(of)) == 2 && p.shape.rank() > 1});
   };
   for (size_t i = 0; i < step.parameters.size(); ++i) {
     const Parameter& p = step.parameters[i];

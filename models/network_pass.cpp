@@ -1,6 +1,7 @@
 // One pass through the layers of a network: each adds its ops to the graph. An error in a layer names its
 // place in the spec and the shapes up to it.
 #include <map>
+#include <set>
 #include <utility>
 
 #include "backends/graph/flops.h"
@@ -240,8 +241,20 @@ Expr Network::images_in(LayerContext& context, Expr x) const {
   return context.channels_last(x);
 }
 
+// The names of layers in `chain`, branches included, from which others take parameters.
+static void add_lenders(const Chain& chain, std::set<std::string>& names) {
+  for (const Link& link : chain.links) {
+    if (!link.layer->common.share.empty()) names.insert(link.layer->common.share);
+    if (Container* const container = link.layer->container())
+      for (const Chain& branch : container->branches()) add_lenders(branch, names);
+  }
+}
+
 Expr Network::forward(LayerContext& context, Expr x, std::vector<LayerRow>* rows) const {
   mark_data(context, x);
+  std::set<std::string> lenders;
+  add_lenders(chain_, lenders);
+  context.sharing.set_lenders(std::move(lenders));
   Pass pass(context, rows);
   pass.know(kDataName, x);
   const Expr y = pass.run(chain_, x, context.sample_shape(x).to_string());

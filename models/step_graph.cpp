@@ -86,6 +86,7 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   context.caffe = options.caffe;
   context.freeze = options.freeze;
   context.share = options.share;
+  context.split_dense = options.split_dense;
   context.shared_statistics = options.shared_statistics;
   context.wide_gradients = options.wide_gradients;
   say_order(context, data, options, true);
@@ -142,10 +143,10 @@ StepGraph training_graph(const Network& network, const GradientSource& source, c
     if (!usable[i]) step.parameters[i].trained = false;
   for (size_t i = 0; i < usable.size(); ++i)
     if (!usable[i]) usable[i] = broadcast_to(graph, graph.constant(0, context.master_dtype), step.parameters[i].shape);
-  Value cost_of_all = average;
-  if (options.share.ranks > 1) exchange_parts(step, context, usable, cost_of_all);
+  Value cost_of_all = average, spoilt;
+  if (options.share.ranks > 1) spoilt = exchange_parts(step, context, usable, cost_of_all);
   graph.output("cost", cost_of_all);
-  add_update(step, optimizer, options, context, {graph, cost_of_all}, usable);
+  add_update(step, optimizer, options, context, {graph, cost_of_all}, usable, spoilt);
   return step;
 }
 
@@ -189,6 +190,8 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   Graph& graph = step.graph;
   LayerContext context(graph, false, options.dtype, options.seed, options.rounding == 0);
   context.caffe = options.caffe;
+  context.share = options.share;
+  context.split_dense = options.split_dense;
   const bool measured = cost || !metrics.empty();
   say_order(context, data, options, measured);
   DataLayout layout = data;

@@ -55,6 +55,7 @@ struct StepOptions {
   // an epoch may have fewer. 0: as many as the batch.
   int64_t streams = 0;
   BatchShare share = {};            // of the batch, of which `batch` samples are this rank's; count 0: all of it
+  bool split_dense = false;         // ranks share the rows of dense layers' weights
   bool shared_statistics = false;   // batch norm is over the whole batch, otherwise over each rank's share
   bool wide_gradients = false;      // ranks add up gradients of 16 bits in the type of the arithmetic
   int64_t blank = -1;               // Cost::blank()

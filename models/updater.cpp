@@ -30,14 +30,11 @@ Expr as_made(Graph& graph, Value gradient) {
   return {graph, widened ? maker.inputs[0] : gradient};
 }
 
-Expr check_finite(Graph& graph, Expr cost, const std::vector<Value>& gradients) {
+Expr check_finite(Graph& graph, Expr cost, const std::vector<Value>& gradients, Value spoilt) {
   Scope scope(graph, "finite");
   Expr bad = reshape(1.0 - apply("is_finite", cost), {1});
-  for (Value gradient : gradients) {
-    Expr is_finite = cast(apply("is_finite", as_made(graph, gradient)), bad.dtype());
-    Expr count = sum(1.0 - is_finite, all_axes(is_finite.shape()));
-    bad = bad + count;  // one number each, of whatever rank
-  }
+  if (!gradients.empty()) bad = bad + not_finite(graph, gradients, bad.dtype());
+  if (spoilt) bad = bad + Expr(graph, spoilt);
   return apply("equal", bad, bad.constant(0));
 }
 
@@ -46,14 +43,14 @@ class Updater {
   Updater(StepGraph& step, const Optimizer& optimizer, const StepOptions& options, DType master_dtype)
       : step_(step), optimizer_(optimizer), options_(options), master_dtype_(master_dtype) {}
 
-  void run(const LayerContext& context, Expr cost, const std::vector<Value>& raw) {
+  void run(const LayerContext& context, Expr cost, const std::vector<Value>& raw, Value spoilt) {
     Graph& graph = step_.graph;
     std::vector<Expr> gradients;
     for (Value g : raw) gradients.push_back(unscaled({graph, g}));
     std::vector<Value> checked;
     for (size_t i = 0; i < gradients.size(); ++i)
-      if (step_.parameters[i].trained) checked.push_back(raw[i]);
-    Expr finite = check_finite(graph, cost, checked);
+      if (step_.parameters[i].trained && !(spoilt && step_.parameters[i].is_split())) checked.push_back(raw[i]);
+    Expr finite = check_finite(graph, cost, checked, spoilt);
     graph.output("finite", finite);
     guard_ = finite;
     add_histograms(step_, options_.histograms, stored_parameters(step_, context), {gradients.begin(), gradients.end()});
@@ -110,12 +107,15 @@ class Updater {
     }
     for (size_t k = 0; k < step_.optimizers.size(); ++k) {
       const double limit = step_.optimizers[k]->common.gradient_clip_norm;
-      Expr squares;
+      Expr squares, split;
       for (size_t i = 0; limit > 0 && i < gradients.size(); ++i) {
         if (serves_[i] != k || !step_.parameters[i].trained) continue;
         Expr part = sum(square(gradients[i]), all_axes(gradients[i].shape()));
-        squares = squares.value() ? squares + part : part;
+        Expr& all = step_.parameters[i].is_split() ? split : squares;
+        all = all.value() ? all + part : part;
       }
+      if (split.value()) split = {graph, exchange(graph, {split})[0]};
+      if (split.value()) squares = squares.value() ? squares + split : split;
       // One number of no axes, so that it broadcasts to a parameter of any rank.
       clip_.push_back(squares.value() ? reshape(limit / maximum(sqrt(squares), squares.constant(limit)), {})
                                       : Expr(graph, Value{}));
@@ -146,7 +146,8 @@ class Updater {
       if (rule.clips_step()) rate = rate * clip;
       else gradient = gradient * clip;
     }
-    UpdateContext context(graph, p.name, weight, gradient, rate, recorded("update"), recorded("epoch"), guard_);
+    UpdateContext context(graph, p.name, weight, gradient, rate, recorded("update"), recorded("epoch"), guard_,
+                          p.is_split());
     Expr updated = rule.update(context);
     const double general = rule.common.param_clip_value;
     if (const double given = p.clip > 0 && (general == 0 || p.clip < general) ? p.clip : general; given > 0) {
@@ -206,6 +207,17 @@ bool belongs_to_step(std::string_view variable) {
   return variable == kSpoiltBatches || variable == kClassWeights || variable.ends_with(kCarried);
 }
 
+// One number each, of whatever rank.
+Expr not_finite(Graph& graph, const std::vector<Value>& gradients, DType dtype) {
+  Expr out;
+  for (Value gradient : gradients) {
+    Expr is_finite = cast(apply("is_finite", as_made(graph, gradient)), dtype);
+    Expr count = sum(1.0 - is_finite, all_axes(is_finite.shape()));
+    out = out.value() ? out + count : reshape(count, {1});
+  }
+  return out;
+}
+
 std::vector<Value> stored_parameters(StepGraph& step, const LayerContext& context) {
   std::vector<Value> out;
   for (const Parameter& p : step.parameters) out.push_back(step.graph.variable(p.name, context.master_dtype, p.shape));
@@ -213,9 +225,9 @@ std::vector<Value> stored_parameters(StepGraph& step, const LayerContext& contex
 }
 
 void add_update(StepGraph& step, const Optimizer& optimizer, const StepOptions& options, const LayerContext& context,
-                Expr cost, const std::vector<Value>& gradients) {
+                Expr cost, const std::vector<Value>& gradients, Value spoilt) {
   check_mentions(step, optimizer);
-  Updater(step, optimizer, options, context.master_dtype).run(context, cost, gradients);
+  Updater(step, optimizer, options, context.master_dtype).run(context, cost, gradients, spoilt);
 }
 
 }  // namespace neon

@@ -5,9 +5,6 @@ namespace neon {
 
 namespace {
 
-// The length of an array, one number of no axes.
-Expr length(Expr x) { return reshape(sqrt(sum(square(x), all_axes(x.shape()))), {}); }
-
 // by / of, or 1 where either is 0: biases that begin at 0 then move by the plain step.
 Expr ratio(Expr by, Expr of) {
   return apply("select", apply("greater", minimum(by, of), by.constant(0)), by / of, by.constant(1));
@@ -35,7 +32,7 @@ struct LARS : Parametrized<Optimizer, LARSParams> {
   using Parametrized::Parametrized;
   double learning_rate() const override { return params.learning_rate; }
   Expr update(UpdateContext& c) const override {
-    const Expr weights = length(c.weight), slope = length(c.gradient);
+    const Expr weights = c.length(c.weight), slope = c.length(c.gradient);
     const Expr own = ratio(params.trust * weights, slope + params.wdecay * weights);
     const Expr v =
         params.momentum_coef * c.state("velocity") + (c.rate * own) * (c.gradient + params.wdecay * c.weight);
@@ -68,7 +65,7 @@ struct LAMB : Parametrized<Optimizer, LAMBParams> {
     const auto [mean, squares] = follow_moments(c, {params.beta_1, params.beta_2});
     const Expr root = sqrt(squares / unbias(params.beta_2, c.count));
     const Expr r = mean / unbias(params.beta_1, c.count) / (root + params.epsilon) + params.wdecay * c.weight;
-    return c.weight - c.rate * ratio(length(c.weight), length(r)) * r;
+    return c.weight - c.rate * ratio(c.length(c.weight), c.length(r)) * r;
   }
 };
 NEON_REGISTER(Optimizer, LAMB,

@@ -10,7 +10,7 @@ namespace neon {
 class UpdateContext {
  public:
   UpdateContext(Graph& graph, std::string parameter, Expr weight, Expr gradient, Expr rate, Expr count, Expr epoch,
-                Value guard)
+                Value guard, bool split = false)
       : graph(graph),
         weight(weight),
         gradient(gradient),
@@ -18,13 +18,21 @@ class UpdateContext {
         count(count),
         epoch(epoch),
         parameter_(std::move(parameter)),
-        guard_(guard) {}
+        guard_(guard),
+        split_(split) {}
   Graph& graph;
   const Expr weight;
   const Expr gradient;  // clipped
   const Expr rate;      // of this step, by the schedule
   const Expr count;     // of updates, with this one: 1 in the first; a skipped update is not counted
   const Expr epoch;     // 0 in the first epoch
+
+  // The length of an array of the parameter's shape, of all ranks' rows where they share it: one number of no axes.
+  Expr length(Expr array) const {
+    Expr squares = sum(square(array), all_axes(array.shape()));
+    if (split_) squares = {graph, exchange(graph, {squares})[0]};
+    return reshape(sqrt(squares), {});
+  }
 
   // A state array of the parameter's shape, zero at first.
   Expr state(const std::string& name) {
@@ -36,6 +44,7 @@ class UpdateContext {
  private:
   std::string parameter_;
   Value guard_;
+  bool split_;  // ranks share the parameter's rows
 };
 
 // neon's rules each took `stochastic_round`. Rounding is the whole run's here: only "no" is allowed.

@@ -47,7 +47,7 @@ cuda::SourceContext context_of(const Lowered& lowered, std::map<std::string, int
 // What libraries are asked for counts as theirs; only a GPU tells what they refuse, such as groups with uneven padding.
 bool is_generated(const Lowered& lowered, const LoweredKernel& kernel) {
   std::map<std::string, int> scalars;
-  return !kernel.is(ops::exchange) && !cuda::asks_library(kernel, context_of(lowered, scalars));
+  return !kernel.traits().exchanges && !cuda::asks_library(kernel, context_of(lowered, scalars));
 }
 
 std::string source_of(const Lowered& lowered, const LoweredKernel& kernel) {

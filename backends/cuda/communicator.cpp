@@ -2,6 +2,9 @@
 
 #include <nccl.h>
 
+#include <algorithm>
+#include <type_traits>
+
 #include "backends/cuda/library.h"
 #include "neon/core/error.h"
 
@@ -15,6 +18,12 @@ struct Nccl {
   decltype(ncclCommInitRank)* init;
   decltype(ncclCommAbort)* abort;
   decltype(ncclAllReduce)* all_reduce;
+  decltype(ncclAllGather)* all_gather;
+  decltype(ncclReduceScatter)* reduce_scatter;
+  decltype(ncclBroadcast)* broadcast;
+  decltype(ncclReduce)* reduce;
+  decltype(ncclSend)* send;
+  decltype(ncclRecv)* receive;
   decltype(ncclGroupStart)* group_start;
   decltype(ncclGroupEnd)* group_end;
   decltype(ncclGetErrorString)* words;
@@ -24,6 +33,12 @@ struct Nccl {
     library.find(init, "ncclCommInitRank");
     library.find(abort, "ncclCommAbort");
     library.find(all_reduce, "ncclAllReduce");
+    library.find(all_gather, "ncclAllGather");
+    library.find(reduce_scatter, "ncclReduceScatter");
+    library.find(broadcast, "ncclBroadcast");
+    library.find(reduce, "ncclReduce");
+    library.find(send, "ncclSend");
+    library.find(receive, "ncclRecv");
     library.find(group_start, "ncclGroupStart");
     library.find(group_end, "ncclGroupEnd");
     library.find(words, "ncclGetErrorString");
@@ -54,6 +69,17 @@ ncclDataType_t nccl_type(DType dtype) {
   }
 }
 
+bool are_even(const RankRows& rows) {
+  return std::ranges::all_of(rows.rows, [&](int64_t count) { return count == rows.rows[0]; });
+}
+
+// The elements of a part of an array, and where they begin.
+template <typename Byte>
+Byte* part_at(Byte* array, int64_t elements, DType dtype) {
+  using Bytes = std::conditional_t<std::is_const_v<Byte>, const std::byte, std::byte>;
+  return static_cast<Bytes*>(array) + elements * int64_t(size_of(dtype));
+}
+
 class NcclCommunicator : public Communicator {
  public:
   NcclCommunicator(Ranks& ranks, std::shared_ptr<Device> device) : device_(std::move(device)) {
@@ -77,7 +103,72 @@ class NcclCommunicator : public Communicator {
     check_nccl(nccl().group_end(), "a sum over GPUs");
   }
 
+  // Where ranks have different numbers of rows, NCCL moves those of each rank by themselves.
+  void all_gather(const void* own, void* to, const RankRows& rows, int64_t row, DType dtype, CUstream stream) override {
+    const auto of = reinterpret_cast<cudaStream_t>(stream);
+    if (are_even(rows))
+      return check_nccl(nccl().all_gather(own, to, size_t(rows.own() * row), nccl_type(dtype), communicator_, of),
+                        kGathering);
+    check_nccl(nccl().group_start(), kGathering);
+    for (int k = 0; k < rows.ranks(); ++k) {
+      void* const place = part_at(to, rows.first(k) * row, dtype);
+      check_nccl(nccl().broadcast(k == rows.rank ? own : place, place, size_t(rows.rows[size_t(k)] * row),
+                                  nccl_type(dtype), k, communicator_, of),
+                 kGathering);
+    }
+    check_nccl(nccl().group_end(), kGathering);
+  }
+
+  void reduce_scatter(const void* from, void* own, const RankRows& rows, int64_t row, DType dtype,
+                      CUstream stream) override {
+    const auto of = reinterpret_cast<cudaStream_t>(stream);
+    if (are_even(rows))
+      return check_nccl(
+          nccl().reduce_scatter(from, own, size_t(rows.own() * row), nccl_type(dtype), ncclSum, communicator_, of),
+          kScattering);
+    check_nccl(nccl().group_start(), kScattering);
+    for (int k = 0; k < rows.ranks(); ++k)
+      check_nccl(nccl().reduce(part_at(from, rows.first(k) * row, dtype), own, size_t(rows.rows[size_t(k)] * row),
+                               nccl_type(dtype), ncclSum, k, communicator_, of),
+                 kScattering);
+    check_nccl(nccl().group_end(), kScattering);
+  }
+
+  void columns_to_rows(const void* from, void* parts, const RankRows& rows, int64_t row, DType dtype,
+                       CUstream stream) override {
+    check_nccl(nccl().group_start(), kMoving);
+    for (int k = 0; k < rows.ranks(); ++k) {
+      send(part_at(from, rows.first(k) * row, dtype), rows.rows[size_t(k)] * row, dtype, k, stream);
+      receive(part_at(parts, k * rows.own() * row, dtype), rows.own() * row, dtype, k, stream);
+    }
+    check_nccl(nccl().group_end(), kMoving);
+  }
+
+  void rows_to_columns(const void* parts, void* to, const RankRows& rows, int64_t row, DType dtype,
+                       CUstream stream) override {
+    check_nccl(nccl().group_start(), kMoving);
+    for (int k = 0; k < rows.ranks(); ++k) {
+      send(part_at(parts, k * rows.own() * row, dtype), rows.own() * row, dtype, k, stream);
+      receive(part_at(to, rows.first(k) * row, dtype), rows.rows[size_t(k)] * row, dtype, k, stream);
+    }
+    check_nccl(nccl().group_end(), kMoving);
+  }
+
  private:
+  static constexpr const char *kGathering = "gathering rows of GPUs", *kScattering = "a sum over GPUs by rows",
+                              *kMoving = "moving rows between GPUs";
+
+  void send(const void* from, int64_t elements, DType dtype, int rank, CUstream stream) const {
+    check_nccl(nccl().send(from, size_t(elements), nccl_type(dtype), rank, communicator_,
+                           reinterpret_cast<cudaStream_t>(stream)),
+               kMoving);
+  }
+  void receive(void* to, int64_t elements, DType dtype, int rank, CUstream stream) const {
+    check_nccl(nccl().receive(to, size_t(elements), nccl_type(dtype), rank, communicator_,
+                              reinterpret_cast<cudaStream_t>(stream)),
+               kMoving);
+  }
+
   std::shared_ptr<Device> device_;
   ncclComm_t communicator_ = nullptr;
 };

@@ -1,16 +1,24 @@
 #include "backends/cuda/exchanges.h"
 
+#include <algorithm>
+
 #include "backends/graph/ops.h"
 #include "backends/graph/plan.h"
 
 namespace neon::cuda {
+
+namespace {
+
+constexpr const char* kWhat = "an exchange between GPUs";
+
+}  // namespace
 
 Exchanges::Exchanges(const Lowered& lowered, Ranks* ranks, std::shared_ptr<Engine> engine)
     : lowered_(lowered), engine_(std::move(engine)) {
   const size_t kernels = lowered_.kernels.size();
   of_.assign(kernels, -1);
   for (size_t k = 0; k < kernels; ++k) {
-    if (!lowered_.kernels[k].is(ops::exchange)) continue;
+    if (!lowered_.kernels[k].traits().exchanges) continue;
     of_[k] = int(done_.size());
     done_.push_back(nullptr);
   }
@@ -37,7 +45,32 @@ Exchanges::~Exchanges() {
 }
 
 void Exchanges::launch(size_t k, const ProgramMemory& memory) const {
+  check(cuEventRecord(ready_, engine_->device->stream()), kWhat);
+  check(cuStreamWaitEvent(stream_, ready_, 0), kWhat);
   const LoweredKernel& kernel = lowered_.kernels[k];
+  if (kernel.is(ops::exchange)) queue_sum(kernel, memory);
+  else queue_rows(kernel, memory);
+  check(cuEventRecord(done_[size_t(of_[k])], stream_), kWhat);
+}
+
+void Exchanges::queue_rows(const LoweredKernel& kernel, const ProgramMemory& memory) const {
+  const Value x = kernel.inputs[0];
+  const DType dtype = lowered_.graph.dtype(x);
+  const RankRows rows = rank_rows(kernel.attributes);
+  const void* const from = memory.address(x);
+  void* const to = memory.address(kernel.outputs[0]);
+  const auto row = [&](int64_t rows_there) {
+    return lowered_.graph.shape(x).elements() / std::max<int64_t>(rows_there, 1);
+  };
+  if (kernel.is(ops::all_gather)) communicator_->all_gather(from, to, rows, row(rows.own()), dtype, stream_);
+  else if (kernel.is(ops::reduce_scatter))
+    communicator_->reduce_scatter(from, to, rows, row(rows.all()), dtype, stream_);
+  else if (kernel.attributes.integer("back"))
+    communicator_->rows_to_columns(from, to, rows, row(rows.own() * rows.ranks()), dtype, stream_);
+  else communicator_->columns_to_rows(from, to, rows, row(rows.all()), dtype, stream_);
+}
+
+void Exchanges::queue_sum(const LoweredKernel& kernel, const ProgramMemory& memory) const {
   const DType dtype = lowered_.graph.dtype(kernel.inputs[0]);
   std::vector<Summand> arrays;
   for (size_t i = 0; i < kernel.inputs.size(); ++i) {
@@ -49,10 +82,7 @@ void Exchanges::launch(size_t k, const ProgramMemory& memory) const {
                          int64_t(size_of(dtype));
     else arrays.push_back({from, memory.address(kernel.outputs[i]), elements});
   }
-  check(cuEventRecord(ready_, engine_->device->stream()), "a sum over GPUs");
-  check(cuStreamWaitEvent(stream_, ready_, 0), "a sum over GPUs");
   communicator_->sum(arrays, dtype, stream_);
-  check(cuEventRecord(done_[size_t(of_[k])], stream_), "a sum over GPUs");
 }
 
 void Exchanges::join_before(size_t k) const {
@@ -61,7 +91,7 @@ void Exchanges::join_before(size_t k) const {
 
 // One is done after those before it.
 void Exchanges::wait_for(int exchange) const {
-  check(cuStreamWaitEvent(engine_->device->stream(), done_[size_t(exchange)], 0), "a sum over GPUs");
+  check(cuStreamWaitEvent(engine_->device->stream(), done_[size_t(exchange)], 0), kWhat);
 }
 
 }  // namespace neon::cuda

@@ -70,7 +70,7 @@ MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options, const Dev
   std::vector<size_t> workspaces(lowered.kernels.size());
   for (size_t k = 0; k < lowered.kernels.size(); ++k) {
     const LoweredKernel& kernel = lowered.kernels[k];
-    if (kernel.is(ops::exchange)) continue;
+    if (kernel.traits().exchanges) continue;
     if (!asks_library(kernel, context)) {
       partials.take(kernel.fused ? fused_source(*kernel.fused, context) : op_source(kernel, context));
       continue;

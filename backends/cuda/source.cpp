@@ -54,7 +54,7 @@ bool keeps(const Graph& graph, const Node& node, const DeviceKernels& kernels) {
     const bool gradient = node.op->is(ops::attention_grad);
     return plan_attention(attention_case(graph, node.inputs, node.attributes, gradient), kernels.arch).has_value();
   }
-  return node.op->is(ops::exchange) ? kernels.exchanges : has_source(*node.op);
+  return node.op->traits.exchanges ? kernels.exchanges : has_source(*node.op);
 }
 
 }  // namespace

@@ -21,10 +21,10 @@ Value matmul(Graph& graph, Value a, Value b, bool transpose_a = false, bool tran
 Value gather(Graph& graph, Value data, Value indices);
 // Index along `axis` of an array of that shape: 0, 1, 2, ...; f32.
 Value iota(Graph& graph, const Shape& shape, int axis);
-// Uniform numbers in [0, 1), f32, keyed by (seed, stream, step, element); a new draw each step.
 // The sums over all ranks of arrays of one type, see ops_exchange.cpp.
 std::vector<Value> exchange(Graph& graph, std::vector<Value> values);
-// `first`: the place of the first element in the stream.
+// Uniform numbers in [0, 1), f32, keyed by (seed, stream, step, element); a new draw each step. `first`: the place of
+// the first element in the stream.
 Value uniform(Graph& graph, const Shape& shape, uint64_t seed, const std::string& stream, int64_t first = 0);
 // keys (N,2) i32 -> (N,columns) f32, uniform in [0, 1): row i has what uniform() draws at step keys[i][1] from element
 // keys[i][0] · columns on, whatever the step of the run. A key below 0 means that the row has no key.

@@ -148,12 +148,12 @@ void Lowerer::make_fused_kernel(int group, std::vector<bool>& needed) {
   lowered_.kernels.push_back(std::move(kernel));
 }
 
-// Whether it is an exchange between ranks that takes its time, beside the kernels that follow. A small one would only
-// take processors from those.
+// Whether it is an exchange between ranks that takes its time, beside the kernels that follow. A small sum would only
+// take processors from those; moved rows are waited for soon.
 bool Lowerer::begins_early(const LoweredKernel& kernel) const {
+  if (!kernel.is(ops::exchange)) return kernel.traits().exchanges;
   size_t bytes = 0;
-  for (Value value : kernel.is(ops::exchange) ? kernel.inputs : std::vector<Value>())
-    bytes += graph().type(value).bytes();
+  for (Value value : kernel.inputs) bytes += graph().type(value).bytes();
   return bytes >= kEarlyBytes;
 }
 

@@ -23,6 +23,7 @@ inline constexpr OpName argmax{"argmax"}, batch_norm{"batch_norm"}, batch_matmul
     scalar{"scalar"}, slice{"slice"}, softmax{"softmax"}, softmax_cross_entropy{"softmax_cross_entropy"},
     split{"split"}, sum{"sum"}, transpose{"transpose"}, uniform{"uniform"}, variable{"variable"};
 
-inline constexpr OpName attention{"attention"}, attention_grad{"attention_grad"}, exchange{"exchange"};
+inline constexpr OpName attention{"attention"}, attention_grad{"attention_grad"}, exchange{"exchange"},
+    all_gather{"all_gather"}, all_to_all{"all_to_all"}, reduce_scatter{"reduce_scatter"};
 
 }  // namespace neon::ops

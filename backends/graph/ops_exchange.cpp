@@ -29,7 +29,8 @@ void exchange_gradient(GradientContext& c) {
   for (size_t i = 0; i < sums.size(); ++i) c.results[places[i]] = sums[i];
 }
 
-const OpRegistration exchange_op({ops::exchange, infer_exchange, exchange_gradient, define_exchange});
+const OpRegistration exchange_op(
+    {ops::exchange, infer_exchange, exchange_gradient, define_exchange, {.exchanges = true}});
 
 }  // namespace
 

@@ -75,7 +75,7 @@ class Planner {
     for (int k = 0; k < int(lowered_.kernels.size()); ++k)
       if (lowered_.kernels[size_t(k)].is(ops::exchange)) hand_on_exchanged(k);
     for (int k = 0; k < int(lowered_.kernels.size()); ++k)
-      if (lowered_.kernels[size_t(k)].is(ops::exchange)) hold_exchanged(k);
+      if (lowered_.kernels[size_t(k)].traits().exchanges) hold_exchanged(k);
     hand_on_places();
     lowered_.arena_bytes = place(lowered_.buffers, lowered_.together, kAlignment);
     for (int v = 0; v < graph_.value_count(); ++v) {

@@ -41,6 +41,7 @@ struct OpTraits {
   bool takes_bias = false;      // its kernels can add a row of biases to the result
   bool takes_relu = false;      // its kernels can end with a relu
   bool takes_prologue = false;  // its kernels can compute the operand as they read it
+  bool exchanges = false;       // its operands go to other ranks, and those of theirs come here
   bool writes_rows = false;     // its kernels can write rows that lie apart, as a part of a concatenation does
 };
 

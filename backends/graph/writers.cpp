@@ -86,9 +86,9 @@ Graph with_copies(const Graph& original) {
   }
   for (const auto& [name, value] : original.outputs()) {
     // A variable is shown as it was before the run.
-    // A sum over ranks may still be on its way, and small outputs are recorded by kernels of our own.
+    // An array of other ranks may still be on its way, and small outputs are recorded by kernels of our own.
     const bool in_memory = !made_in_place(value) && !outlives_run(original, viewed(original, value)) &&
-                           !original.producer(value).op->is(ops::exchange);
+                           !original.producer(value).op->traits.exchanges;
     copier.to.output(name, in_memory ? copier.find(value) : copier.copy(copier.find(value), "output"));
   }
   for (const Assignment& a : original.assignments()) {

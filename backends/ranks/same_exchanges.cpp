@@ -2,15 +2,38 @@
 
 #include <algorithm>
 
+#include "backends/graph/op.h"
 #include "backends/graph/ops.h"
 #include "backends/graph/plan.h"
+#include "backends/graph/rank_rows.h"
 #include "neon/core/random.h"
 
 namespace neon {
 
 namespace {
 
-bool is_exchange(const LoweredKernel& kernel) { return kernel.is(ops::exchange); }
+bool is_exchange(const LoweredKernel& kernel) { return kernel.traits().exchanges; }
+
+// Describes a kernel that moves rows by all that ranks must have alike: not how many rows are its own.
+std::string moved_rows(const LoweredKernel& kernel, const Graph& graph) {
+  const RankRows rows = rank_rows(kernel.attributes);
+  const Shape& shape = graph.shape(kernel.inputs[0]);
+  std::string out = text(kernel.op->name, " ", kernel.scope, " ", graph.dtype(kernel.inputs[0]), " ",
+                         shape.slice(kernel.is(ops::all_to_all) ? shape.rank() - 1 : 1, shape.rank()), " of");
+  for (const int64_t count : rows.rows) out += text(" ", count);
+  return out + "\n";
+}
+
+// The same of a kernel that sums arrays.
+std::string summed_arrays(const LoweredKernel& kernel, const Lowered& lowered) {
+  std::string out;
+  for (size_t i = 0; i < kernel.inputs.size(); ++i) {
+    const Value value = kernel.inputs[i];
+    const bool behind = i > 0 && lies_behind(lowered, kernel.inputs[i - 1], value);
+    out += text(lowered.graph.producer(value).scope, " ", lowered.graph.type(value), behind ? "" : " alone", "\n");
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -18,11 +41,8 @@ void check_same_exchanges(Ranks& ranks, const Lowered& lowered) {
   if (std::ranges::none_of(lowered.kernels, is_exchange)) return;
   std::string all;
   for (const LoweredKernel& kernel : lowered.kernels)
-    for (size_t i = 0; is_exchange(kernel) && i < kernel.inputs.size(); ++i) {
-      const Value value = kernel.inputs[i];
-      const bool behind = i > 0 && lies_behind(lowered, kernel.inputs[i - 1], value);
-      all += text(lowered.graph.producer(value).scope, " ", lowered.graph.type(value), behind ? "" : " alone", "\n");
-    }
+    if (is_exchange(kernel))
+      all += kernel.is(ops::exchange) ? summed_arrays(kernel, lowered) : moved_rows(kernel, lowered.graph);
   const uint64_t hash = hash_name(all);
   const double own[] = {double(hash >> 32), double(hash & 0xffffffff)};
   const std::vector<double> of_all = ranks.gather(own);

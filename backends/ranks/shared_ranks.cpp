@@ -174,6 +174,37 @@ void SharedRanks::sum_as(std::span<const Summand> arrays) {
   }
 }
 
+// An area begins with the most bytes that its rank has for another one, and has a part for each rank behind that. Ranks
+// meet as often as the largest of these numbers asks.
+void SharedRanks::all_to_all(std::span<const Given> give, std::span<const Taken> take) {
+  constexpr size_t kHead = 64;
+  const size_t part = (SharedBoard::area_bytes() - kHead) / size_t(size()) / kHead * kHead;
+  size_t most = 0;
+  for (const Given& given : give) most = std::max(most, given.bytes);
+  for (size_t at = 0, largest = 1; at < largest; at += part) {
+    std::byte* const own = board_->area(bank_, rank());
+    std::memcpy(own, &most, sizeof most);
+    for (int k = 0; k < size(); ++k) {
+      const Given& given = give[size_t(k)];
+      if (at < given.bytes)
+        std::memcpy(own + kHead + size_t(k) * part, static_cast<const std::byte*>(given.data) + at,
+                    std::min(part, given.bytes - at));
+    }
+    meet();
+    for (int k = 0; k < size(); ++k) {
+      const std::byte* const from = board_->area(bank_, k);
+      size_t of_rank = 0;
+      std::memcpy(&of_rank, from, sizeof of_rank);
+      largest = std::max(largest, of_rank);
+      const Taken& taken = take[size_t(k)];
+      if (at < taken.bytes)
+        std::memcpy(static_cast<std::byte*>(taken.data) + at, from + kHead + size_t(rank()) * part,
+                    std::min(part, taken.bytes - at));
+    }
+    bank_ = 1 - bank_;
+  }
+}
+
 void SharedRanks::sum(std::span<const Summand> arrays, DType dtype) {
   switch (dtype) {
     case DType::f64: return sum_as<double>(arrays);

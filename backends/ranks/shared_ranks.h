@@ -65,6 +65,7 @@ class SharedRanks : public Ranks {
   SharedRanks(std::shared_ptr<SharedBoard> board, int rank);
   using Ranks::sum;
   void sum(std::span<const Summand> arrays, DType dtype) override;
+  void all_to_all(std::span<const Given> give, std::span<const Taken> take) override;
   int signal() const override { return (*board_)->signal; }
   uint64_t seed() const override { return (*board_)->seed; }
   std::string name() const override;

@@ -11,6 +11,8 @@ class SimulatedRanks : public Ranks {
   using Ranks::sum;
   // This rank's part alone, as if those of the others were 0.
   void sum(std::span<const Summand> arrays, DType dtype) override;
+  // The others give zeros.
+  void all_to_all(std::span<const Given> give, std::span<const Taken> take) override;
   // As if the others had the same.
   std::vector<double> gather(std::span<const double> own) override;
   std::vector<std::string> gather_texts(const std::string& own) override;

@@ -16,6 +16,7 @@ double rounds(int members) { return 2 * double(members - 1) / members; }
 double bytes_of(const Lowered& lowered, const LoweredKernel& exchange) {
   double bytes = 0;
   for (const Value value : exchange.inputs) bytes += double(lowered.graph.type(value).bytes());
+  for (const Value value : exchange.outputs) bytes = std::max(bytes, double(lowered.graph.type(value).bytes()));
   return bytes;
 }
 
@@ -28,10 +29,11 @@ double end_of_kernel(double begin, double seconds, double busy_until, double slo
 
 }  // namespace
 
-double exchange_seconds(double bytes, int devices, const Links& links) {
+double exchange_seconds(double bytes, int devices, const Links& links, bool once) {
   if (devices == 1) return 0;
   const int in_host = std::min(devices, links.host_devices);
   const int hosts = (devices + in_host - 1) / in_host;
+  if (once) bytes /= 2;
   double out = 0;
   if (in_host > 1) out += links.latency + rounds(in_host) * bytes / links.bandwidth;
   if (hosts > 1)
@@ -66,12 +68,12 @@ StepTimeline simulate_step(const Lowered& lowered, std::span<const double> kerne
   };
   for (size_t k = 0; k < kernels; ++k) {
     wait_at(k);
-    if (!lowered.kernels[k].is(ops::exchange)) {
+    if (!lowered.kernels[k].traits().exchanges) {
       now = end_of_kernel(now, kernel_seconds[k], busy_until, links.slowdown);
       continue;
     }
     const double bytes = bytes_of(lowered, lowered.kernels[k]), begin = std::max(now, busy_until);
-    busy_until = begin + exchange_seconds(bytes, devices, links);
+    busy_until = begin + exchange_seconds(bytes, devices, links, !lowered.kernels[k].is(ops::exchange));
     int& join = joins[size_t(join_of(lowered, int(k)))];
     join = std::max(join, int(out.exchanges.size()));
     out.exchanges.push_back({int(k), bytes, begin, busy_until, 0});

@@ -19,10 +19,11 @@ struct Links {
   double slowdown = 2;
 };
 
-// Seconds of a sum over so many devices, of which each has so many bytes. In a host of g each byte travels 2 (g - 1) /
-// g times (a ring; Patarasu and Yuan 2009). With h hosts each device then sums its 1/g of the bytes with its partners
-// of the other hosts, which takes messages of 2 log2 h rounds (a tree), or 2 (h - 1) / h times its part in bytes.
-double exchange_seconds(double bytes, int devices, const Links& links);
+// Seconds of an exchange over so many devices. In a sum each has so many bytes: in a host of g each byte travels 2 (g -
+// 1) / g times (a ring; Patarasu and Yuan 2009). With h hosts each device then sums its 1/g of the bytes with its
+// partners of the other hosts, which takes messages of 2 log2 h rounds (a tree), or 2 (h - 1) / h times its part in
+// bytes. `once`: rows are moved, or added up, one way alone, which is half of that; `bytes` are of the rows of all.
+double exchange_seconds(double bytes, int devices, const Links& links, bool once = false);
 
 // Where in a step an exchange goes on, in seconds from the step's begin.
 struct ExchangeTime {

@@ -22,14 +22,19 @@ namespace {
 
 constexpr int64_t kMostTimed = 20;  // steps whose kernels are timed
 
-// The passes without the update, over the data in batches that follow each other.
+// The passes without the update, over the data in batches that follow each other; of several ranks this one's share.
 class Pass {
  public:
-  Pass(const Experiment& experiment, const Data& data, const StepOptions& options, Variables& variables, bool backward,
+  Pass(const Experiment& experiment, const Data& data, StepOptions options, Variables& variables, bool backward,
        const DeviceOptions& device)
       : works_ahead_(device.gpu) {
     FeedOptions feeding;
     feeding.batch = options.batch;
+    if (own_ranks()) {
+      feeding.of = own_ranks()->of();
+      options.share = share_of(options.batch, options.batch, feeding.of);
+      options.batch = options.share.count;
+    }
     feeding.order = SampleOrder::as_given;
     feeding.weight = DType::f32;  // every batch is a whole one
     feeding.samples = !options.augment.empty();
@@ -40,6 +45,7 @@ class Pass {
     const StepGraph graph = gradient_graph(experiment.network(), *experiment.params.cost, layout,
                                            experiment.last_phase().options(options), backward);
     DeviceOptions of_program = with_sequences(device);
+    of_program.program.ranks = own_ranks();
     of_program.name = backward ? "the forward and backward passes" : "the forward pass";
     program_ = compile_program(graph.graph, variables, of_program);
     feed_->bind(*program_);
@@ -56,7 +62,9 @@ class Pass {
   // With the same draws at every call.
   double cost_of_first_batch() {
     run(0);
-    return program_->recorded("cost");
+    double cost = program_->recorded("cost");
+    if (own_ranks()) own_ranks()->sum({&cost, 1});
+    return cost;
   }
 
  private:

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <map>
 
-#include "backends/graph/ops.h"
+#include "backends/graph/op.h"
 #include "backends/ranks/simulated_ranks.h"
 #include "neon/cli/kernel_times.h"
 #include "neon/cli/session.h"
@@ -89,7 +89,7 @@ class Simulation {
         steps.program().lowered(), {}, trainer->device_text(), step_options(options, spec_.experiment->params).dtype};
     double sum = 0;
     for (const TimedKernel& kernel : time_kernels(steps, kTimedByKernel)) {
-      const bool exchanges = out.lowered.kernels[out.kernel_seconds.size()].is(ops::exchange);
+      const bool exchanges = out.lowered.kernels[out.kernel_seconds.size()].traits().exchanges;
       out.kernel_seconds.push_back(exchanges ? 0 : kernel.milliseconds * 1e-3);
       sum += out.kernel_seconds.back();
     }

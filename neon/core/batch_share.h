@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 namespace neon {
 
@@ -16,6 +17,7 @@ struct BatchShare {
   int ranks = 1;
   // False: the batch has no sample for this rank, which computes the last one again, with the weight 0.
   bool counts = true;
+  RankOf of = {};
   double weight() const { return counts ? double(count) / double(whole) : 0; }
 };
 
@@ -27,8 +29,16 @@ inline BatchShare share_of(int64_t whole, int64_t places, RankOf of) {
     const int64_t place = places * rank / of.ranks;
     return std::min(whole, rank == of.ranks ? places : place - place % of.together);
   };
-  BatchShare out{begin(of.rank), begin(of.rank + 1) - begin(of.rank), whole, places, of.ranks};
+  BatchShare out{begin(of.rank), begin(of.rank + 1) - begin(of.rank), whole, places, of.ranks, true, of};
   if (out.count == 0) out.first = std::max<int64_t>(whole - 1, 0), out.count = 1, out.counts = false;
+  return out;
+}
+
+// The samples that each rank computes, with those that a rank without any computes again.
+inline std::vector<int64_t> counts_of_ranks(const BatchShare& share) {
+  std::vector<int64_t> out;
+  for (int rank = 0; rank < share.of.ranks; ++rank)
+    out.push_back(share_of(share.whole, share.places, {rank, share.of.ranks, share.of.together}).count);
   return out;
 }
 

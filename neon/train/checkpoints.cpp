@@ -2,9 +2,9 @@
 
 #include "neon/core/paths.h"
 #include "neon/train/best_result.h"
-#include "neon/train/carried_rows.h"
 #include "neon/train/clock.h"
 #include "neon/train/run_folder.h"
+#include "neon/train/shared_rows.h"
 
 namespace neon {
 
@@ -22,8 +22,7 @@ Checkpoints::Checkpoints(const RunSetup& setup, const std::string& resumed_from)
 
 void Checkpoints::claim(const Variables& variables) {
   if (!wanted() || !setup_.leads()) return;
-  double bytes = 0;
-  for (const auto& [name, tensor] : variables.all()) bytes += double(tensor.bytes()) + kBytesOfName;
+  const double bytes = bytes_with_all_rows(variables, setup_) + kBytesOfName * double(variables.all().size());
   saver_ = std::make_unique<CheckpointSaver>(setup_.options.save_path, int(setup_.options.history));
   saver_->claim(int64_t(bytes));
 }
@@ -44,18 +43,18 @@ void Checkpoints::set_best(const Position& position, Variables& variables, bool 
   is_best_ = true;
   if (!best_.wanted() || saved_next) return;
   variables.to_host();
-  const std::map<std::string, Tensor> carried = all_carried_rows(variables, setup_);
-  if (setup_.leads()) best_.hold(pack(position, variables, carried), position.epoch);
+  const std::map<std::string, Tensor> shared = with_all_rows(variables, setup_);
+  if (setup_.leads()) best_.hold(pack(position, variables, shared), position.epoch);
 }
 
 std::vector<std::string> Checkpoints::save(const Position& position, Variables& variables, bool evaluated) {
   const double began = now_seconds();
   variables.to_host();
-  const std::map<std::string, Tensor> carried = all_carried_rows(variables, setup_);
+  const std::map<std::string, Tensor> shared = with_all_rows(variables, setup_);
   std::vector<std::string> messages;
   std::exception_ptr trouble;
   if (setup_.leads()) try {
-      messages = write(position, variables, carried);
+      messages = write(position, variables, shared);
     } catch (...) {
       trouble = std::current_exception();
     }
@@ -71,9 +70,9 @@ std::vector<std::string> Checkpoints::save(const Position& position, Variables& 
 }
 
 std::vector<std::string> Checkpoints::write(const Position& position, const Variables& variables,
-                                            const std::map<std::string, Tensor>& carried) {
+                                            const std::map<std::string, Tensor>& shared) {
   NEON_ASSERT(saver_);
-  TensorFile file = pack(position, variables, carried);
+  TensorFile file = pack(position, variables, shared);
   const WorkAlone alone(setup_.ranks);
   std::string warning = is_best_ ? "" : best_.write();
   std::vector<std::string> messages;
@@ -112,13 +111,13 @@ std::string Checkpoints::mend_best(Position& position) {
 }
 
 TensorFile Checkpoints::pack(const Position& position, const Variables& variables,
-                             const std::map<std::string, Tensor>& carried) const {
+                             const std::map<std::string, Tensor>& shared) const {
   const Experiment& experiment = setup_.experiment;
   const RunOptions& options = setup_.options;
   TensorFile file = pack_run(experiment, experiment.resolved(options), options, position, variables, setup_.data,
                              setup_.of_earlier_phases);
   for (NamedTensor& named : file.tensors)
-    if (const auto all = carried.find(named.name); all != carried.end()) named.tensor = all->second;
+    if (const auto all = shared.find(named.name); all != shared.end()) named.tensor = all->second;
   return file;
 }
 

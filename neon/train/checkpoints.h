@@ -47,9 +47,9 @@ class Checkpoints {
 
  private:
   std::vector<std::string> write(const Position& position, const Variables& variables,
-                                 const std::map<std::string, Tensor>& carried);
+                                 const std::map<std::string, Tensor>& shared);
   TensorFile pack(const Position& position, const Variables& variables,
-                  const std::map<std::string, Tensor>& carried) const;
+                  const std::map<std::string, Tensor>& shared) const;
   const RunSetup& setup_;
   const std::string resumed_from_;
   std::unique_ptr<CheckpointSaver> saver_;

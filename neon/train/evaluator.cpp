@@ -35,7 +35,8 @@ Evaluator::Evaluator(const Experiment& experiment, const TrainedPhase& phase, co
   if (keeps_) metrics_.push_back(kept);
   const RankOf of = ranks_ ? ranks_->of() : RankOf();
   batch_ = std::max<int64_t>(std::min(options.batch, set.split.size()), of.ranks);
-  options.batch = share_of(batch_, batch_, of).count;
+  options.share = share_of(batch_, batch_, of);
+  options.batch = options.share.count;
   FeedOptions feed;
   feed.of = of;
   feed.batch = batch_;

@@ -224,6 +224,7 @@ StepOptions step_options(const RunOptions& options, const ExperimentParams& para
   out.ema_decay = params.ema;
   out.accumulate = params.accumulate;
   out.class_weights = params.class_weights.is_given();
+  out.split_dense = params.parallel.dense == "model";
   out.shared_statistics = params.parallel.batch_norm == "all";
   out.wide_gradients = params.parallel.gradients == "f32";
   for (const auto& augmentation : params.augment) out.augment.push_back(&*augmentation);

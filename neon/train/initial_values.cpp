@@ -9,17 +9,19 @@ void start_running_means(Variables& variables) {
 
 namespace {
 
-// The first block, or the only one, is drawn from a stream of the parameter's name.
+// The first block, or the only one, is drawn from a stream of the parameter's name. Where ranks split a parameter, all
+// rows are drawn, and this rank's are kept.
 Tensor initial_value(const Parameter& p, DType dtype, uint64_t seed) {
-  Tensor out(dtype, p.shape);
-  const int64_t elements = p.block().elements();
+  const Shape shape = p.whole_shape(), of_block = p.blocks == 1 ? shape : p.block();
+  Tensor out(dtype, shape);
+  const int64_t elements = of_block.elements();
   for (int64_t b = 0; b < p.blocks; ++b) {
-    Tensor block(dtype, p.block());
+    Tensor block(dtype, of_block);
     Stream stream(seed, b == 0 ? "init/" + p.name : text("init/", p.name, "/", b));
     if (p.initializer) p.initializer->fill(block, p.fan, stream);
     for (int64_t i = 0; i < elements; ++i) out.set(b * elements + i, p.initializer ? block.at(i) : p.fill);
   }
-  return out;
+  return p.is_split() ? out.rows(p.first_row, p.shape[0]) : out;
 }
 
 }  // namespace

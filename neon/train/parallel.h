@@ -9,6 +9,7 @@ namespace neon {
 struct Parallel {
   std::string batch_norm = "own";
   std::string gradients = "own";
+  std::string dense = "data";
   static void describe(auto&& p) {
     p("batch_norm", &Parallel::batch_norm,
       "Samples that give batch norm its mean and variance in training. own: each device takes its share of the batch, "
@@ -19,6 +20,13 @@ struct Parallel {
       "Type in which the devices add up gradients. own: that in which each device computes them. f32: for nets of f16 "
       "or bf16, whose sums are then not rounded on the way, and take twice as long.",
       one_of({"own", "f32"}));
+    p("dense", &Parallel::dense,
+      "How dense layers (Affine, Linear) of samples are shared. data: each device has all weights, and takes its share "
+      "of the batch. model: each device has some rows of the weights, and takes all samples of the batch. Few bytes "
+      "are "
+      "exchanged then where weights are many, as in AlexNet. Layers whose nout is no multiple of the devices stay "
+      "whole.",
+      one_of({"data", "model"}));
   }
 };
 

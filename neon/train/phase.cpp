@@ -3,6 +3,7 @@
 #include <set>
 
 #include "neon/train/initial_values.h"
+#include "neon/train/shared_rows.h"
 
 namespace neon {
 
@@ -35,6 +36,9 @@ std::vector<StepGraph> graphs_of_phases(RunSetup& setup, Variables& variables) {
   for (const PhaseSpan& span : setup.phases)
     out.push_back(training_phase(setup, span).graph(setup.step.batch, setup.layout, 0));
   check_shared(setup.experiment.phases(), out);
+  setup.split.clear();
+  for (const StepGraph& graph : out)
+    for (const SplitArray& split : split_arrays(graph.parameters)) setup.split.push_back(split);
   for (const StepGraph& graph : out) declare_variables(graph.graph, variables);
   for (const PhaseSpan& span : setup.phases) {
     const Phase phase = training_phase(setup, span);

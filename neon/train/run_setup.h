@@ -18,6 +18,12 @@ struct PhaseSpan {
   bool last = false;  // of the spec's phases
 };
 
+// A parameter whose rows ranks share: those of this rank, and how many there are.
+struct SplitArray {
+  std::string name;
+  int64_t first = 0, rows = 0, all = 0;
+};
+
 struct RunSetup {
   // Throws a config error for a batch that the training set cannot fill, a device error for a GPU that cannot be used.
   // `ranks`: that train together; null: this process is alone.
@@ -31,6 +37,7 @@ struct RunSetup {
   int64_t epochs = 1, steps_per_epoch = 1;
   std::vector<PhaseSpan> phases;                    // those of the experiment, in order
   std::vector<std::string> of_earlier_phases = {};  // variables that the last phase has not
+  std::vector<SplitArray> split = {};               // the parameters that are
   Ranks* ranks = nullptr;
   bool gpu = false;
   std::string device_name = "CPU", cuda;  // cuda: the version and the driver's; "" on the CPU

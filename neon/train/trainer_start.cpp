@@ -4,11 +4,11 @@
 
 #include "datasets/word_vectors.h"
 #include "neon/core/paths.h"
-#include "neon/train/carried_rows.h"
 #include "neon/train/initial_values.h"
 #include "neon/train/rank_agreement.h"
 #include "neon/train/run_folder.h"
 #include "neon/train/run_room.h"
+#include "neon/train/shared_rows.h"
 #include "neon/train/signals.h"
 #include "neon/train/trainer.h"
 
@@ -33,7 +33,7 @@ TakenWeights take_first_weights(const RunSetup& setup, const StepGraph& graph, V
                                 RunReport& report) {
   const std::string& path = setup.options.model_file;
   std::vector<std::string> messages;
-  const TensorFile file = load_checkpoint(path, messages);
+  const TensorFile file = with_own_rows(load_checkpoint(path, messages), setup);
   report.messages(messages);
   const TakenWeights taken = take_weights(
       file, path, {setup.experiment.network(), graph, setup.data.class_names, setup.options.caffe}, variables);
@@ -113,6 +113,7 @@ void Trainer::make_programs(const StoredRun* resume) {
     if (!setup_.gpu) check_room(runner_->program(), variables_);
     setup_.experiment.fit(graphs_, setup_.layout);
     if (!resume) report_.messages(setup_.experiment.advice(graphs_.back(), setup_.layout));
+    if (const std::string split = split_text(setup_, graphs_.back()); !split.empty()) report_.message(split);
     if (!span.phase->name.empty()) report_.message(phase_text(span));
     set_variables(resume);
     evaluations_ = std::make_unique<Evaluations>(setup_, span, variables_, device);

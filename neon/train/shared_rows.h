@@ -1,0 +1,24 @@
+// Arrays whose rows ranks share: states that layers carry from batch to batch, a row for each stream, and the weights
+// of split layers with all that optimizers keep of them. A checkpoint has all rows, and so does not depend on the
+// number of ranks.
+#pragma once
+#include "neon/train/run_setup.h"
+#include "neon/train/safetensors.h"
+
+namespace neon {
+
+// The shared arrays among the variables, each with the rows of all ranks. All ranks call this together.
+std::map<std::string, Tensor> with_all_rows(const Variables& variables, const RunSetup& setup);
+// The bytes of all variables in a checkpoint.
+double bytes_with_all_rows(const Variables& variables, const RunSetup& setup);
+// The tensors of a checkpoint, of shared arrays only the rows of this rank.
+TensorFile with_own_rows(const TensorFile& file, const RunSetup& setup);
+
+// Which weights of the step ranks split: "weights split over 2 devices: fc6, fc7; 20 of 21 million numbers". "" where
+// the spec asks for none. A config error where it asks, and nothing can be split.
+std::string split_text(const RunSetup& setup, const StepGraph& graph);
+
+// The arrays of these parameters whose rows ranks share.
+std::vector<SplitArray> split_arrays(const std::vector<Parameter>& parameters);
+
+}  // namespace neon
