@@ -1,7 +1,10 @@
 // neon plot [RUN...]: runs as a page, in the terminal, as CSV.
+#include <filesystem>
+
 #include "neon/cli/page_file.h"
 #include "neon/cli/verb.h"
 #include "neon/core/error.h"
+#include "neon/core/nearest_file.h"
 #include "neon/report/curve_table.h"
 #include "neon/report/curve_text.h"
 #include "neon/report/live.h"
@@ -16,8 +19,8 @@ namespace {
 constexpr int kTextWidth = 100;
 constexpr int64_t kUsualPort = 8470;
 
-// Runs named on the line, otherwise the newest one here.
-std::vector<ReportedRun> plotted_runs(const CommandLine& line) {
+// Paths named on the line, otherwise that of the newest run here. All are there.
+std::vector<std::string> plotted_paths(const CommandLine& line) {
   const std::string usage = text("; usage: ", usage_of(*find_verb(line.verb)));
   std::vector<std::string> paths = line.operands;
   if (paths.empty()) paths.push_back(newest_checkpoint({kRunMetricsFile}));
@@ -26,8 +29,12 @@ std::vector<ReportedRun> plotted_runs(const CommandLine& line) {
       fail(ErrorKind::config,
            line.operands.empty() ? text("no run is named, and none is in ", kRunsFolder) : "an operand is empty",
            usage);
+  std::error_code ignored;
+  for (const std::string& path : paths)
+    if (!std::filesystem::exists(path, ignored))
+      fail(ErrorKind::data, path, ": there is no such file or folder", nearest_file(path));
   if (line.operands.empty()) print_message("note: " + folder_of(paths[0]) + " is the newest run");
-  return read_runs(paths);
+  return paths;
 }
 
 // Serves the runs until Ctrl-C. They are read anew for each answer, from the files that the command line names.
@@ -52,8 +59,11 @@ void check_plot_options(const VerbOptions& given, const std::string& page) {
 int run_plot(const CommandLine& line) {
   const std::string page = line.run().output_file;
   const bool csv = line.of_verb.csv;
-  const std::vector<ReportedRun> runs = plotted_runs(line);
+  const std::vector<std::string> paths = plotted_paths(line);
   check_plot_options(line.of_verb, page);
+  const std::vector<ReportedRun> runs = read_runs(paths);
+  for (const ReportedRun& run : runs)
+    if (run.curves.empty()) print_message("note: " + run.path + " has no curves to show");
   if (line.of_verb.live) return serve_runs(line, runs), 0;
   if (csv) write_curve_table(runs, [](const std::string& record) { print_record(record); });
   if (line.of_verb.text || (!csv && page.empty()))

@@ -5,13 +5,13 @@
 #include <map>
 
 #include "neon/core/text.h"
+#include "neon/report/drawing.h"
 #include "neon/train/terminal.h"
 
 namespace neon {
 
 namespace {
 
-constexpr int kRows = 12, kLabel = 11;  // lines of a drawing; letters before its left edge
 constexpr size_t kMostOfSetting = 40;
 
 // The sign of a run in drawings: a star for one alone.
@@ -22,25 +22,21 @@ char sign_of(size_t run, size_t runs) {
 
 std::string short_number(double value) { return formatted("%.5g", value); }
 
-// One curve of all runs, over steps.
-class Drawing {
+// One curve of all runs, over steps: in each column the mean of the finite points there.
+class CurveDrawing {
  public:
-  Drawing(const std::vector<ReportedRun>& runs, const std::string& name, int columns)
-      : runs_(runs), name_(name), columns_(columns), cells_(kRows, std::string(size_t(columns), ' ')) {}
+  CurveDrawing(const std::vector<ReportedRun>& runs, const std::string& name, int columns)
+      : runs_(runs), name_(name), columns_(columns) {}
 
   std::vector<std::string> lines() {
     find_range();
+    Drawing drawing(columns_, low_, high_);
     for (size_t r = 0; r < runs_.size(); ++r)
-      if (const Curve* const curve = runs_[r].find(name_)) draw(*curve, sign_of(r, runs_.size()));
+      if (const Curve* const curve = runs_[r].find(name_))
+        for (const auto& [column, mean] : means_of(*curve)) drawing.mark(column, mean, mean, sign_of(r, runs_.size()));
     std::vector<std::string> out = {"", title()};
-    for (int row = 0; row < kRows; ++row) {
-      const bool labelled = row == 0 || row == kRows - 1;
-      const std::string label = labelled ? short_number(row == 0 ? high_ : low_) : "";
-      out.push_back(formatted("%*s |", kLabel, label.c_str()) + cells_[size_t(row)]);
-    }
-    out.push_back(std::string(kLabel + 1, ' ') + '+' + std::string(size_t(columns_), '-'));
-    const std::string last = "step " + number(last_);
-    out.push_back(std::string(kLabel + 2, ' ') + formatted("%*s", columns_, last.c_str()));
+    const std::vector<std::string> drawn = drawing.lines("0", "step " + number(last_));
+    out.insert(out.end(), drawn.begin(), drawn.end());
     return out;
   }
 
@@ -55,36 +51,27 @@ class Drawing {
     }
     for (const ReportedRun& run : runs_)
       if (const Curve* const curve = run.find(name_))
-        for (const auto& [column, sum] : columns_of(*curve)) {
-          low_ = std::min(low_, sum.first / double(sum.second));
-          high_ = std::max(high_, sum.first / double(sum.second));
-        }
+        for (const auto& [column, mean] : means_of(*curve)) low_ = std::min(low_, mean), high_ = std::max(high_, mean);
   }
   std::string title() const {
     return text(name_, unit_.empty() ? "" : text(" (", unit_, ")"), many_ ? ", means of neighbouring points" : "");
   }
-  // The sum and number of the finite points in each column.
-  std::map<int, std::pair<double, int64_t>> columns_of(const Curve& curve) const {
-    std::map<int, std::pair<double, int64_t>> out;
+  std::map<int, double> means_of(const Curve& curve) const {
+    std::map<int, double> out;
+    std::map<int, int64_t> counts;
     for (size_t i = 0; i < curve.values.size(); ++i) {
       if (!std::isfinite(curve.values[i])) continue;
       const int column = std::clamp(int(curve.steps[i] / last_ * columns_ - 1e-9), 0, columns_ - 1);
-      out[column].first += curve.values[i];
-      ++out[column].second;
+      out[column] += curve.values[i];
+      ++counts[column];
     }
+    for (auto& [column, value] : out) value /= double(counts[column]);
     return out;
-  }
-  void draw(const Curve& curve, char sign) {
-    for (const auto& [column, sum] : columns_of(curve)) {
-      const double share = high_ > low_ ? (sum.first / double(sum.second) - low_) / (high_ - low_) : 0.5;
-      cells_[size_t(std::lround((1 - share) * (kRows - 1)))][size_t(column)] = sign;
-    }
   }
 
   const std::vector<ReportedRun>& runs_;
   const std::string& name_;
   const int columns_;
-  std::vector<std::string> cells_;
   std::string unit_;
   double low_ = INFINITY, high_ = -INFINITY, last_ = 1;
   bool many_ = false;
@@ -153,7 +140,7 @@ std::vector<std::string> runs_as_text(const std::vector<ReportedRun>& runs, int 
       flat.push_back(text(name, ' ', short_number(value)));
       continue;
     }
-    const std::vector<std::string> lines = Drawing(runs, name, std::max(width - kLabel - 2, 20)).lines();
+    const std::vector<std::string> lines = CurveDrawing(runs, name, std::max(width - Drawing::kMargin, 20)).lines();
     out.insert(out.end(), lines.begin(), lines.end());
   }
   if (!flat.empty()) out.insert(out.end(), {"", "the same at every point: " + join(flat, ", ")});

@@ -1,13 +1,17 @@
 #include "neon/report/live.h"
 
 #include <httplib.h>
+#include <netdb.h>
+#include <sys/socket.h>
 
+#include <cerrno>
 #include <chrono>
 #include <mutex>
 #include <thread>
 
 #include "neon/core/error.h"
 #include "neon/report/page.h"
+#include "neon/train/atomic_file.h"
 #include "neon/train/signals.h"
 
 namespace neon {
@@ -89,6 +93,28 @@ void add_pages(httplib::Server& server, LiveData& data) {
   serve("/data\\.json", "application/json", [](const std::string& content) { return content; });
 }
 
+// Why nothing can listen there, and how to mend it.
+std::string why_not_bound(const LiveOptions& at) {
+  addrinfo wanted{}, *found = nullptr;
+  wanted.ai_socktype = SOCK_STREAM;
+  wanted.ai_flags = AI_PASSIVE;
+  if (const int error = getaddrinfo(at.host.c_str(), std::to_string(at.port).c_str(), &wanted, &found))
+    return text("no address of that name is found (", gai_strerror(error), "); give an address of this machine with ",
+                "--host, or leave --host out");
+  int reason = 0;
+  for (const addrinfo* one = found; one; one = one->ai_next) {
+    const FileHandle tried(socket(one->ai_family, one->ai_socktype, one->ai_protocol));
+    reason = tried && bind(tried.get(), one->ai_addr, one->ai_addrlen) == 0 ? 0 : errno;
+  }
+  freeaddrinfo(found);
+  if (reason == 0 || reason == EADDRINUSE)
+    return "another program may have it; give another one with --port, or 0 for any";
+  if (reason == EADDRNOTAVAIL)
+    return "this machine has no such address; give one of its own with --host, or 0.0.0.0 for all of them";
+  if (reason == EACCES) return "ports below 1024 are for the administrator; give another one with --port";
+  return system_message(reason);
+}
+
 }  // namespace
 
 void serve_page(const LiveOptions& options, const std::function<std::string()>& data,
@@ -101,8 +127,8 @@ void serve_page(const LiveOptions& options, const std::function<std::string()>& 
   const bool bound = port == 0 ? (port = server.bind_to_any_port(options.host.c_str())) > 0
                                : server.bind_to_port(options.host.c_str(), port);
   if (!bound)
-    fail(ErrorKind::failed, "cannot listen on ", options.host, " port ", options.port,
-         ": another program may have it; give another one with --port, or 0 for any");
+    fail(ErrorKind::failed, "cannot listen on ", printable(options.host), " port ", options.port, ": ",
+         why_not_bound(options));
   const SignalGuard guard;
   const std::jthread watch([&server](const std::stop_token& ended) {
     while (!ended.stop_requested() && stop_signal() == 0) std::this_thread::sleep_for(kLookForSignal);

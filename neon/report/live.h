@@ -14,7 +14,7 @@ struct LiveOptions {
 // errors are answers to the browser. There are two addresses, / and /data.json, and no path of a request reaches the
 // file system. Bound to the loopback address, the server refuses requests that name another host, so that no site can
 // read the runs through a name of its own. `ready` gets the page's address once it can be opened. Throws a failed error
-// where the port is taken, or where neon was built without cpp-httplib.
+// that says why where the address or the port cannot be had, or where neon was built without cpp-httplib.
 void serve_page(const LiveOptions& options, const std::function<std::string()>& data,
                 const std::function<void(const std::string&)>& ready);
 

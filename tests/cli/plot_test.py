@@ -62,10 +62,19 @@ class Plot(Case):
         lines = self.neon("plot", "a.h5", "b.h5").out.splitlines()
         self.assertRegex(lines[0], r"^a a: complete, .*cost/train 1$")
         begin = lines.index("cost/train, means of neighbouring points")
-        drawn = [line.split("|", 1)[1] for line in lines[begin + 1:begin + 13]]
+        drawn = [line.split("|", 1)[1] for line in lines[begin + 1:begin + 14]]
         self.assertTrue(drawn[0].startswith("a") and drawn[0].endswith("b"), drawn[0])
         self.assertTrue(drawn[-1].startswith("b") and drawn[-1].endswith("a"), drawn[-1])
+        self.assertEqual([lines[begin + 1 + row].split("|")[0].strip() for row in (0, 6, 12)], ["3", "2", "1"])  # values at the edges and between
+        self.assertRegex(lines[begin + 15], r"^ +0 +step 100$")
         self.assertIn("  spec layers[0].Affine.nout: a 4, b 5", lines)
+
+    def test_a_file_without_curves(self):
+        write_run(self.path("a.h5"), {}, steps=2, epochs=1)
+        with h5py.File(self.path("a.h5"), "r+") as file:
+            del file["time"]
+        for words in ["--text"], ["--csv"], ["-o", "r.html"]:
+            self.assertIn("note: a.h5 has no curves to show\n", self.neon("plot", "a.h5", *words).err)
 
     def test_page(self):
         values = np.float32([0.5, np.inf, 0.25, 1e-30])
@@ -93,10 +102,10 @@ class Plot(Case):
         self.neon("plot", "a.h5", "-o", "r.html")
         self.neon("plot", "a.h5", "-o", "r.html")
         self.write("mine.html", "<!doctype html><p>mine")
-        self.refused(3, "plot", "a.h5", "-o", "mine.html", says=["mine.html is there", "--overwrite"])
+        self.refused(3, "plot", "a.h5", "-o", "mine.html", says=["mine.html exists and is no page of neon plot", "--overwrite"])
         self.assertEqual(self.read("mine.html"), b"<!doctype html><p>mine")
         self.neon("plot", "a.h5", "-o", "mine.html", "--overwrite")
-        self.refused(3, "plot", "a.h5", "-o", "a.h5", says="a.h5 is there")
+        self.refused(3, "plot", "a.h5", "-o", "a.h5", says="a.h5 exists and is no page")
 
     def test_the_newest_run(self):
         self.refused(2, "plot", says="no run is named")

@@ -17,7 +17,7 @@ class Schedule(support.Case):
 
     def columns(self, lines):
         """For each column of a chart of 13 rows the rows, counted from below, that have a mark."""
-        rows = [line[11:].ljust(60) for line in lines[:13]]
+        rows = [line[12:].ljust(60) for line in lines[:13]]
         return [[12 - row for row in range(13) if rows[row][column] == "*"] for column in range(60)]
 
     def test_one_cycle(self):

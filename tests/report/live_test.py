@@ -87,7 +87,11 @@ class Live(support.Case):
         self.assertEqual(self.server.wait(10), 0)
 
     def test_refusals(self):
-        self.refused(1, "plot", "a.h5", "--live", "--port", str(self.port), says=["cannot listen", "--port"])
+        self.refused(1, "plot", "a.h5", "--live", "--port", str(self.port), says=[f"cannot listen on 127.0.0.1 port {self.port}: another program may have it", "--port"])
+        # An address for documents (RFC 5737), and a name that never is one (RFC 6761).
+        self.refused(1, "plot", "a.h5", "--live", "--port", "0", "--host", "192.0.2.1", says=["192.0.2.1 port 0: this machine has no such address", "--host"])
+        err = self.refused(1, "plot", "a.h5", "--live", "--host", "no.invalid", says=["no.invalid port 8470: no address of that name is found", "--host"]).err
+        self.assertNotIn("another program", err)
         self.refused(2, "plot", "a.h5", "--live", "--csv", says="--live serves the page")
         self.refused(2, "plot", "a.h5", "--port", "1", says="add --live")
 
