@@ -184,6 +184,8 @@ class Adversarial(support.Case):
         self.refused(2, "sample", "m.safetensors", "made.jpg", says="give a name that ends with .png")
         self.write("mine.png", self.read("made.png")[:-60])
         self.refused(3, "sample", "m.safetensors", "mine.png", says="exists and is no preview")
+        for option in ["--length", "3"], ["--prompt", "a"], ["--top_k", "2"], ["--temperature", "0"]:
+            self.refused(2, "sample", "m.safetensors", "a.png", *option, says="the net makes images; --prompt")
 
     def test_a_sheet_is_drawn_after_epochs(self):
         self.train({"func": "modified"}, {"Adam": {}}, "normal", 2)
