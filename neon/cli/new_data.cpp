@@ -28,15 +28,15 @@ Setting changed_set(const CommandLine& line, const char* kind, std::vector<Setti
   return root.entries[0].value;
 }
 
-// "; neon new table takes it as --set dataset.task=classes or --set dataset.task=regression", of a message that tells
+// "; retry with --set dataset.task=classes or --set dataset.task=regression", of a message that tells
 // to say task: classes or task: regression.
-std::string retry_hint(const CommandLine& line, const std::string& message) {
+std::string retry_hint(const std::string& message) {
   static const std::regex asked("(?:say|give|or) ([a-z_]+): ('[^']*'|[^\\s,;]+)");
   std::vector<std::string> options;
   for (std::sregex_iterator at(message.begin(), message.end(), asked), end; at != end; ++at)
     options.push_back("--set " + shell_word(text("dataset.", (*at)[1].str(), "=", (*at)[2].str())));
   if (options.empty()) return "";
-  return text("; neon ", line.verb, " takes that as ", join(options, " or "));
+  return "; retry with " + join(options, " or ");
 }
 
 [[noreturn]] void fail_missing(const std::string& path) {
@@ -83,7 +83,7 @@ NewData::NewData(const CommandLine& line, const char* kind, std::vector<Setting:
     check_ = set_->check(context_);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::config && error.kind() != ErrorKind::data) throw;
-    fail(error.kind(), error.what(), retry_hint(line, error.what()));
+    fail(error.kind(), error.what(), retry_hint(error.what()));
   }
   print_warnings(warnings_);
   if (!check_.found) fail_missing(path);

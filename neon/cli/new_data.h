@@ -18,7 +18,7 @@ class NewData {
 
   // The data set of this class and these parameters, the path first, changed by --set dataset.KEY=VALUE. `looking` has
   // parameters that count only while the files are looked at. Throws a data error for a file that is missing, and a
-  // config error for any other --set. An error that asks for a parameter says with which --set neon new takes that.
+  // config error for any other --set. An error that asks for a parameter says with which --set to retry.
   NewData(const CommandLine& line, const char* kind, std::vector<Setting::Entry> params,
           const std::vector<Setting::Entry>& looking = {});
 

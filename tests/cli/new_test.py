@@ -82,7 +82,7 @@ class New(support.Case):
         rows = [(draw.random(), draw.random()) for _ in range(60)]
         self.write("count.csv", "a,b,n\n" + "".join(f"{a:.3f},{b:.3f},{int(100 * a) + 7}\n" for a, b in rows))
         self.refused(2, "new", "table", "count.csv",
-                     says="; neon new table takes that as --set dataset.task=classes or --set dataset.task=regression")
+                     says="; retry with --set dataset.task=classes or --set dataset.task=regression")
         spec, out = self.trained("table", "count.csv", "--set", "dataset.task=regression")
         self.assertIn("# neon new table count.csv --set dataset.task=regression\n", spec)
         self.assertIn("    task: regression\n", spec)
@@ -102,7 +102,7 @@ class New(support.Case):
 
     def test_bytes_of_a_text(self):
         self.write("latin.txt", b"the s\xe9a and the sh\xeep. " * 200)
-        self.refused(3, "new", "text", "latin.txt", says="neon new text takes that as --set dataset.unit=bytes")
+        self.refused(3, "new", "text", "latin.txt", says="retry with --set dataset.unit=bytes")
         spec, out = self.trained("text", "latin.txt", "--set", "dataset.unit=bytes", epochs=1)
         self.assertIn("latin.txt: 4400 bytes, 256 different ones", spec)
         self.assertIn("    unit: bytes\n", spec)
