@@ -45,9 +45,19 @@ bool is_there(const std::string& path) {
   return std::filesystem::exists(path, ignored);
 }
 
+[[noreturn]] void fail_folder(const std::string& path) {
+  if (const std::string spec = join_path(path, kSpecFile); is_there(spec))
+    fail(ErrorKind::config, path, ": expected a spec, this is a run's folder; its spec is ", spec, ", and neon resume ",
+         shell_word(path), " goes on with the run");
+  fail(ErrorKind::config, path, ": expected a spec, this is a folder; neon new photos ", shell_word(path),
+       " prints a spec for a folder of images");
+}
+
 }  // namespace
 
 OpenedSpec open_spec(const CommandLine& line, const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) fail_folder(path);
   if (path.ends_with(".safetensors") && is_there(path))
     fail(ErrorKind::config, path, ": expected a spec, found a checkpoint's name; neon resume ", path,
          " goes on with it");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <utility>
 
 #include "neon/core/error.h"
 #include "neon/core/paths.h"
@@ -203,7 +204,13 @@ std::string shown_name(const std::string& path) {
 ReportedRun read_run(const std::string& given) {
   std::string path = given;
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  if (is_folder(path)) path = join_path(path, kRunMetricsFile);
+  if (is_folder(path)) {
+    const std::string folder = std::exchange(path, join_path(path, kRunMetricsFile));
+    struct stat status;
+    if (stat(path.c_str(), &status) != 0)
+      fail(ErrorKind::data, folder, ": no ", kRunMetricsFile, " in this folder; expected a run's folder, or a metrics ",
+           "file");
+  }
   ReportedRun run = RunReader(path).read();
   run.name = shown_name(path);
   return run;

@@ -162,6 +162,8 @@ void part_from(pid_t parent, int to) {
   _exit(0);  // no destructors, no exit handlers: they are the parent's
 }
 
+constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
+
 std::string read_all(int from) {
   std::string out;
   std::vector<char> buffer(size_t(1) << 16);
@@ -176,7 +178,11 @@ std::string read_all(int from) {
 }  // namespace
 
 MetricsContents read_metrics(const std::string& path) {
-  const size_t bytes = file_size(open_to_read(path), path);
+  const FileHandle file = open_to_read(path);
+  const size_t bytes = file_size(file, path);
+  std::string begin(std::min(bytes, kSignature.size()), '\0');
+  read_exactly(file, 0, begin.data(), begin.size(), path);
+  if (begin != kSignature) fail(ErrorKind::data, path, ": is no metrics file: it does not begin as HDF5 files do");
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) fail(ErrorKind::failed, "cannot read ", path, ": no pipe: ", system_message(errno));
   const FileHandle from(ends[0]);

@@ -119,7 +119,9 @@ class Plot(Case):
 
     def test_refusals(self):
         self.write("x.h5", "no HDF5")
-        self.refused(3, "plot", "x.h5", says="x.h5")
+        self.refused(3, "plot", "x.h5", says="x.h5: is no metrics file")
+        os.mkdir(self.path("empty"))
+        self.refused(3, "plot", "empty", says="empty: no run.h5 in this folder; expected a run's folder, or a metrics file")
         self.refused(3, "plot", "y.h5", says="y.h5")
         self.refused(2, "plot", "x.h5", "--csv", "--text", says=["--csv and --text"])
         self.refused(2, "eval", "m", "--csv", says="it is for neon plot")

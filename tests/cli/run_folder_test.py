@@ -83,6 +83,8 @@ class RunFolder(support.Case):
         os.mkdir(self.path("empty"))
         for words in ["eval"], ["predict", "x.csv"], ["export", "--npz"], ["sample"]:
             self.refused(3, words[0], "empty", *words[1:], says="empty: no best.safetensors or last.safetensors in this folder")
+        self.refused(2, "runs/s-1", says="expected a spec, this is a run's folder; its spec is runs/s-1/spec.yaml, and neon resume runs/s-1 goes on")
+        self.refused(2, "check", "empty", says="empty: expected a spec, this is a folder; neon new photos empty prints")
         self.refused(3, "resume", "empty", says="empty: no last.safetensors in this folder; expected a run's folder")
 
     def test_a_run_goes_on_with_other_metrics(self):
