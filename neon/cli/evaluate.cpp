@@ -200,10 +200,10 @@ int run_eval(const CommandLine& given) {
   }();
   for (const std::string& message : left_out_messages(data)) print_message(message);
   const Outcome outcome = outcome_of(evaluator->kept());
-  if (!line.of_verb.sheet.empty()) write_worst(line, data, set.split, outcome);
   ResultPrinter(line, data, outcome)
       .print(results, text(set.name, ": ", results_text(results, experiment, set.name), "  (", data.source, ", ",
                            evaluator->samples_counted(), " samples)"));
+  if (!line.of_verb.sheet.empty()) write_worst(line, data, set.split, outcome);
   if (!std::isfinite(results.at("cost")))
     fail(ErrorKind::diverged, path, ": the cost on the ", set.name, " set is ", not_finite_words(results.at("cost")));
   return 0;

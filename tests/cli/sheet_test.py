@@ -81,6 +81,13 @@ class Sheet(support.Case):
         self.refused(3, "eval", "m.safetensors", "--sheet", "mine.png", says="mine.png exists and is no preview")
         self.refused(2, "eval", "m.safetensors", "--sheet", "a.jpg", says="give a name that ends with .png")
 
+    def test_results_are_printed_where_the_worst_cannot_be_found(self):
+        self.write("colours/test/red/bad.png", "no image")
+        skip = ["--set", "dataset.on_bad_sample=skip", "--set", "dataset.stream=true"]
+        result = self.refused(2, "eval", "m.safetensors", *skip, "--sheet", "a.png", says="bad samples were left out")
+        self.assertIn("20 samples)", result.out)
+        self.assertIn("precision", result.out)
+
     def test_options_that_belong_together(self):
         count = "option --count: it says how many images --sheet PNG shows; add --sheet, or leave it out"
         self.refused(2, "eval", "m.safetensors", "--count", "3", says=count)
