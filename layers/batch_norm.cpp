@@ -2,6 +2,11 @@
 // over running statistics otherwise. Like neon, the running variance is the population's; it starts at 1 (neon: 0,
 // which made inference before the first batches meaningless). Statistics are f32 (f64 for f64). One value of a feature
 // is its own mean: such a batch would leave nothing of x, learn nothing and draw the running variance to 0.
+//
+// ShiftBatchNorm (Courbariaux et al. 2016, "Binarized neural networks", algorithm 3) multiplies by the nearest powers
+// of two instead, in the variance, too. The gradient is that of the products with these factors; to the rounded numbers
+// it passes as if they were not rounded. An evaluation rounds, too, where neon's did not: it is the net that was
+// trained.
 #include "layers/linear.h"
 
 namespace neon {
@@ -17,28 +22,45 @@ Expr over_ranks(const LayerContext& context, Expr part) {
   return {part.graph(), exchange(part.graph(), {part})[0]};
 }
 
+// a times the power of two nearest to b.
+Expr times_power_of_two(Expr a, Expr b) {
+  const Expr rounded = apply("stop_gradient", b);
+  return apply("shift", a, rounded) + (b - rounded) * apply("stop_gradient", a);  // adds 0, and b's gradient
+}
+
+Expr squared(Expr distance, const BatchNormParams& params) {
+  return params.binary ? times_power_of_two(distance, distance) : square(distance);
+}
+
+// distance / sqrt(variance + eps) * gamma + beta
+Expr scaled(Expr distance, Expr variance, Expr gamma, Expr beta, const BatchNormParams& params) {
+  const Expr inverse = apply("rsqrt", variance + params.eps);
+  if (!params.binary) return distance * (gamma * inverse) + beta;
+  return times_power_of_two(times_power_of_two(distance, inverse), gamma) + beta;
+}
+
 // The batch norm of x (N,T,F), its mean and variance (1,1,F), over the steps that count alone: `counts` (N,T,1) is 1
 // there and 0 elsewhere. The steps of a sequence are added one after the other, so that padding changes no bit.
 std::vector<Value> over_counted_steps(const LayerContext& context, Expr x, Expr gamma, Expr beta, Expr counts,
-                                      double epsilon) {
+                                      const BatchNormParams& params) {
   const auto total = [&](Expr each) {
     return over_ranks(context, sum(sum(apply("select", counts, each, each.constant(0)), {1}), {0}));
   };
   const Expr count = over_ranks(context, sum(sum(counts, {1}), {0}));
-  const Expr mean = total(x) / count, variance = total(square(x - mean)) / count;
-  const Expr y = (x - mean) * (gamma * apply("rsqrt", variance + epsilon)) + beta;
-  return {y, mean, variance};
+  const Expr mean = total(x) / count, variance = total(squared(x - mean, params)) / count;
+  return {scaled(x - mean, variance, gamma, beta, params), mean, variance};
 }
 
-// The batch norm of x (N,...,F), its mean and variance, over the samples of all ranks.
+// The batch norm of x (N,...,F), its mean and variance, over the samples of all ranks or of this one.
 std::vector<Value> over_whole_batch(const LayerContext& context, Expr x, Expr gamma, Expr beta,
-                                    const std::vector<int64_t>& axes, double epsilon) {
+                                    const std::vector<int64_t>& axes, const BatchNormParams& params) {
   const BatchShare& share = context.share;
-  const double count = double(share.whole) * double(x.shape().elements() / share.count / x.shape().back());
+  double count = double(x.shape().elements() / x.shape().back());
+  if (shares_statistics(context))
+    count = double(share.whole) * double(x.shape().elements() / share.count / x.shape().back());
   const auto average = [&](Expr each) { return over_ranks(context, sum(each, axes)) * (1 / count); };
-  const Expr mean = average(x), variance = average(square(x - mean));
-  const Expr y = (x - mean) * (gamma * apply("rsqrt", variance + epsilon)) + beta;
-  return {y, mean, variance};
+  const Expr mean = average(x), variance = average(squared(x - mean, params));
+  return {scaled(x - mean, variance, gamma, beta, params), mean, variance};
 }
 
 }  // namespace
@@ -76,15 +98,16 @@ Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, co
          context.share.ranks > 1 ? " or parallel: {batch_norm: all}" : "");
   Expr wide_x = cast(x, context.arithmetic_dtype);
   if (!of_batch) {
-    Expr scale = gamma * apply("rsqrt", reshape(running_variance, wide) + params.eps);
-    const Expr y = cast((wide_x - reshape(running_mean, wide)) * scale + beta, x.dtype());
+    const Expr distance = wide_x - reshape(running_mean, wide);
+    const Expr y = cast(scaled(distance, reshape(running_variance, wide), gamma, beta, params), x.dtype());
     context.keep_axes(x, y);
     return y;
   }
   const Expr counts = unpadded(context, x);
   std::vector<Value> results;
-  if (counts.value()) results = over_counted_steps(context, wide_x, gamma, beta, counts, params.eps);
-  else if (shares_statistics(context)) results = over_whole_batch(context, wide_x, gamma, beta, axes, params.eps);
+  if (counts.value()) results = over_counted_steps(context, wide_x, gamma, beta, counts, params);
+  else if (shares_statistics(context) || params.binary)
+    results = over_whole_batch(context, wide_x, gamma, beta, axes, params);
   else results = graph.add_all("batch_norm", {wide_x, gamma, beta}, {{"axes", axes}, {"epsilon", params.eps}});
   auto follow = [&](Expr running, Value batch) {
     context.update_state(running, params.rho * running + (1 - params.rho) * reshape(Expr(graph, batch), stored));
@@ -98,24 +121,16 @@ Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, co
 
 namespace {
 
-// neon 1.5 and later had one that multiplies by the nearest powers of two, for nets of binary weights.
-struct ExactBatchNormParams : BatchNormParams {
-  bool binary = false;
+struct RoundableBatchNormParams : BatchNormParams {
   static void describe(auto&& p) {
     BatchNormParams::describe(p);
-    p("binary", &ExactBatchNormParams::binary,
-      "Must be false: neon 1.x could round the factors to powers of two, which is not supported.");
+    p("binary", &RoundableBatchNormParams::binary,
+      "Multiplies by the nearest powers of two, as ShiftBatchNorm does, for nets of binary weights.");
   }
 };
-struct BatchNorm : Parametrized<Layer, ExactBatchNormParams> {
+struct BatchNorm : Parametrized<Layer, RoundableBatchNormParams> {
   using Parametrized::Parametrized;
-  Expr forward(LayerContext& context, Expr x) const override {
-    if (params.binary)
-      fail(ErrorKind::config,
-           "binary: true, factors rounded to powers of two as neon 1.5 to 2.6 had them, is not built; ",
-           "give false or leave it out: the factors are exact then");
-    return batch_norm(context, x, params, context.layer);
-  }
+  Expr forward(LayerContext& context, Expr x) const override { return batch_norm(context, x, params, context.layer); }
 };
 NEON_REGISTER(
     Layer, BatchNorm,
@@ -132,6 +147,20 @@ struct BatchNormAutodiff : Parametrized<Layer, BatchNormAutodiffParams> {
   Expr forward(LayerContext& context, Expr x) const override { return batch_norm(context, x, params, context.layer); }
 };
 NEON_REGISTER(Layer, BatchNormAutodiff, "BatchNorm with the defaults of neon's layer of this name.");
+
+struct ShiftBatchNormParams : BatchNormParams {
+  ShiftBatchNormParams() { rho = 0.99, eps = 1e-6, binary = true; }
+  static void describe(auto&& p) { BatchNormParams::describe(p); }
+};
+struct ShiftBatchNorm : Parametrized<Layer, ShiftBatchNormParams> {
+  using Parametrized::Parametrized;
+  Expr forward(LayerContext& context, Expr x) const override { return batch_norm(context, x, params, context.layer); }
+};
+NEON_REGISTER(
+    Layer, ShiftBatchNorm,
+    "BatchNorm that multiplies by the nearest powers of two, for nets of binary weights (Courbariaux et al. 2016): "
+    "1 / sqrt(variance + eps) and gamma are rounded, and in the squares of the variance one factor is. The evaluation "
+    "rounds, too.");
 
 }  // namespace
 

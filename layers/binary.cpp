@@ -76,8 +76,8 @@ struct BinaryAffine : Parametrized<Layer, BinaryAffineParams> {
 };
 NEON_REGISTER(
     Layer, BinaryAffine,
-    "BinaryLinear with bias or batch norm and an activation. Batch norm is exact, where neon's ShiftBatchNorm "
-    "rounded its factors to powers of two.");
+    "BinaryLinear with bias or batch norm and an activation. This batch norm is exact; the layer ShiftBatchNorm rounds "
+    "its factors to powers of two.");
 
 }  // namespace
 

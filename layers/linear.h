@@ -8,6 +8,7 @@ namespace neon {
 struct BatchNormParams {
   double rho = 0.9;
   double eps = 1e-3;
+  bool binary = false;  // factors are powers of two; what has such a parameter describes it
   static void describe(auto&& p) {
     p("rho", &BatchNormParams::rho,
       "Share of the running statistics that a batch leaves unchanged. The running mean begins at 0, the running "

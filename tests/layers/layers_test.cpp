@@ -199,22 +199,6 @@ TEST_CASE("a layer whose initialiser is IdentityInit is not trained; its bias is
   }
 }
 
-TEST_CASE("batch norm has exact factors alone, which a spec of neon 2.6 may say") {
-  const auto normalised = [](const char* layer) {
-    Graph graph;
-    LayerContext context(graph, true, DType::f32, 0);
-    context.layer = "L";
-    return Registry<Layer>::get()
-        .create(yaml_of(layer))
-        ->forward(context, {graph, graph.input("x", DType::f32, {4, 5})})
-        .shape();
-  };
-  CHECK(normalised("BatchNorm: {binary: false}") == Shape{4, 5});
-  CHECK_THROWS_WITH(normalised("BatchNorm: {binary: true}"),
-                    "binary: true, factors rounded to powers of two as neon 1.5 to 2.6 had them, is not built; give "
-                    "false or leave it out: the factors are exact then");
-}
-
 TEST_CASE("batch norm while training takes more than one value of each feature") {
   const auto shape_after = [](const Shape& x, bool training) {
     Graph graph;

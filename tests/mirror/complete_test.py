@@ -23,7 +23,7 @@ LEFT_OUT = {
     "another name or form of one that is drawn": ["BatchNormAutodiff", "Convolution", "Deconvolution", "GeneralizedCost",
                                                   "Linear", "RectLeaky", "Repeat", "Sequential"],
     "a test of its own carries its training out again": ["GenerativeAdversarial", "RBM"],
-    "a step, which the last bit of its input turns": ["BinaryAffine", "BinaryConv", "BinaryLinear", "Lion", "Sign"],
+    "a step, which the last bit of its input turns": ["BinaryAffine", "BinaryConv", "BinaryLinear", "Lion", "ShiftBatchNorm", "Sign"],
     "golden cases alone test it": ["CropToFit", "CTC", "DataTransform", "Embedding", "GeneralizedCostMask", "Normalizer", "OneHot", "PixelwiseSoftmax",
                                     "RoiPooling", "Seq2Seq", "Upsample"],
     "golden cases test it, and those of its ops": ["DotAttention", "GatedMLP", "GroupNorm", "InstanceNorm", "LayerNorm", "LearnedPositions",

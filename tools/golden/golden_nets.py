@@ -26,6 +26,29 @@ class BatchNorm:
         return F.batch_norm(x, self.mean, self.variance, gamma, beta, training=False, eps=self.eps)
 
 
+class ShiftBatchNorm(BatchNorm):
+    """Courbariaux et al. 2016, algorithm 3: products with the nearest powers of two, which pass gradients straight."""
+
+    def shift(self, a, b):
+        power = torch.sign(b) * 2.0 ** torch.round(torch.log2(b.abs()))
+        return a * (power.detach() + (b - b.detach()))
+
+    def scaled(self, distance, variance, gamma, beta):
+        wide = lambda v: v.reshape([1, -1] + [1] * (distance.dim() - 2))
+        return self.shift(self.shift(distance, wide((variance + self.eps) ** -0.5)), wide(gamma)) + wide(beta)
+
+    def train(self, x, gamma, beta):
+        axes = [0] + list(range(2, x.dim()))
+        mean = x.mean(axes, keepdim=True)
+        variance = self.shift(x - mean, x - mean).mean(axes)
+        self.mean = self.rho * self.mean + (1 - self.rho) * mean.detach().flatten()
+        self.variance = self.rho * self.variance + (1 - self.rho) * variance.detach()
+        return self.scaled(x - mean, variance, gamma, beta)
+
+    def infer(self, x, gamma, beta):
+        return self.scaled(x - self.mean.reshape([1, -1] + [1] * (x.dim() - 2)), self.variance, gamma, beta)
+
+
 def other_products(case, x, w, b):
     """A layer of a transposed matrix, and an RBM, whose visible biases have no part in its outputs."""
     case({"Linear": {"nout": 3, "init": "GlorotUniform", "transpose": True}}, x, lambda x, **p: x @ p["L/W"],
@@ -55,6 +78,19 @@ def binary(case):
     part = lambda method: lambda x, **p: method(sign(x) @ sign(p["L/W"]).T, p["L_bnorm/gamma"], p["L_bnorm/beta"])
     case({"BinaryAffine": {"nout": 3, "init": init, "batch_norm": True}}, x, part(bn.train), part(bn.infer), bn, "L_bnorm",
          **{"L/W": w, "L_bnorm/gamma": draw("gamma", 3), "L_bnorm/beta": draw("beta", 3)})
+
+
+def batch_norms(case, arrays, gamma, beta):
+    """Each kind of batch norm by itself."""
+    for name, options, bn_class, defaults in (
+            ("BatchNorm", {}, BatchNorm, (0.9, 1e-3)), ("BatchNorm", dict(rho=0.5, eps=0.25), BatchNorm, (0.5, 0.25)),
+            ("BatchNormAutodiff", {}, BatchNorm, (0.99, 1e-6)), ("ShiftBatchNorm", {}, ShiftBatchNorm, (0.99, 1e-6)),
+            ("BatchNorm", dict(binary=True), ShiftBatchNorm, (0.9, 1e-3))):
+        for data in arrays:
+            bn = bn_class(*defaults)
+            case({name: options}, data, lambda x, **p: bn.train(x, p["L/gamma"], p["L/beta"]),
+                 lambda x, **p: bn.infer(x, p["L/gamma"], p["L/beta"]), bn, "L",
+                 **{"L/gamma": gamma, "L/beta": beta})
 
 
 def layers():
@@ -97,13 +133,7 @@ def layers():
          lambda x, **p: torch.sigmoid(x @ p["L/W"].T + p["L_bias/b"]), **{"L/W": w, "L_bias/b": b})
     other_products(case, x, w, b), binary(case)
     gamma, beta = draw("gamma", 4), draw("beta", 4)
-    for name, options, defaults in (("BatchNorm", {}, (0.9, 1e-3)), ("BatchNorm", dict(rho=0.5, eps=0.25), (0.5, 0.25)),
-                                    ("BatchNormAutodiff", {}, (0.99, 1e-6))):
-        for data in (x, maps):
-            bn = BatchNorm(*defaults)
-            case({name: options}, data, lambda x, **p: bn.train(x, p["L/gamma"], p["L/beta"]),
-                 lambda x, **p: bn.infer(x, p["L/gamma"], p["L/beta"]), bn, "L",
-                 **{"L/gamma": gamma, "L/beta": beta})
+    batch_norms(case, (x, maps), gamma, beta)
     bn = BatchNorm()
     part = lambda method: lambda x, **p: F.relu(method(x @ p["L/W"].T, p["L_bnorm/gamma"], p["L_bnorm/beta"]))
     case({"Affine": {"nout": 3, "init": init, "batch_norm": True, "activation": "Rectlin"}}, x, part(bn.train),
