@@ -1,5 +1,6 @@
 // Activations in layers, Activation as a layer of its own, and neon 1.2's for data, through which no gradient flows.
 #include "layers/linear.h"
+#include "layers/split_linear.h"
 
 namespace neon {
 
@@ -32,6 +33,10 @@ class OfLayer : public ActivationContext {
 Expr activate(LayerContext& context, Expr x, const Made<Activation>& activation, const std::string& name) {
   if (!activation) return x;
   OfLayer of_layer(context, name);
+  if (context.is_split(x)) {
+    if (is_of_elements(*activation, x.dtype())) return as_split(context, x, activation->apply(of_layer, x));
+    x = context.own_samples(x);
+  }
   return in_sequence(context, activation->apply(of_layer, as_steps(context, x)), x);
 }
 
@@ -54,6 +59,7 @@ struct ActivationLayer : Parametrized<Layer, ActivationLayerParams> {
   Expr forward(LayerContext& context, Expr x) const override {
     return activate(context, x, params.transform, context.layer);
   }
+  bool takes_split() const override { return true; }
 };
 const Registration<Layer, ActivationLayer> registration{
     "Activation", "Applies a function to every element.", {"ActivationLayer"}};

@@ -1,21 +1,23 @@
 // Bias: one number added to each feature; to each feature map where there are pixels.
 #include "layers/linear.h"
+#include "layers/split_linear.h"
 
 namespace neon {
 
 Expr bias(LayerContext& context, Expr x, const Initializer& init, const std::string& name) {
-  const int64_t features = x.shape().rank() > 1 ? x.shape().back() : 1;
-  Expr b = context.parameter({.name = name + "/b",
-                              .layer = name,
-                              .layer_class = "Bias",
-                              .shape = {features},
-                              .initializer = &init,
-                              .fan = {1, features}});
+  const int64_t features = features_of(context, x);
+  const Expr b = feature_parameter(context, x,
+                                   {.name = name + "/b",
+                                    .layer = name,
+                                    .layer_class = "Bias",
+                                    .shape = {features},
+                                    .initializer = &init,
+                                    .fan = {1, features}});
   // Steps of a sequence are rows of the product that made them, which then takes the bias along.
   const Shape shape = x.shape();
   const Expr y = shape.rank() == 3 ? reshape(reshape(x, {shape[0] * shape[1], features}) + b, shape) : x + b;
   context.keep_axes(x, y);
-  return y;
+  return as_split(context, x, y);
 }
 
 Expr bias_of_places(LayerContext& context, Expr x, const Initializer& init) {
@@ -43,6 +45,7 @@ struct BiasParams {
 struct Bias : Parametrized<Layer, BiasParams> {
   using Parametrized::Parametrized;
   Expr forward(LayerContext& context, Expr x) const override { return bias(context, x, *params.init, context.layer); }
+  bool takes_split() const override { return true; }
 };
 NEON_REGISTER(Layer, Bias, "Adds a trained number to each feature or feature map.");
 

@@ -1,7 +1,7 @@
 // Dropout (Srivastava et al. 2014): each input is kept with probability `keep`. As in neon, training multiplies by
 // the mask of 0 and 1 and inference by keep; with --caffe training also divides by keep and inference changes
 // nothing. A new mask every step, keyed by seed, step, layer and element.
-#include "layers/layer.h"
+#include "layers/split_linear.h"
 
 namespace neon {
 
@@ -21,12 +21,16 @@ struct Dropout : Parametrized<Layer, DropoutParams> {
   using Parametrized::Parametrized;
   Expr forward(LayerContext& context, Expr x) const override {
     if (params.keep == 1) return x;
-    if (!context.training) return context.caffe ? x : x * params.keep;
-    const Expr draw = draw_for_samples(context, x.shape(), context.layer + "/mask");
+    if (!context.training) return context.caffe ? x : as_split(context, x, x * params.keep);
+    const std::string stream = context.layer + "/mask";
+    Expr draw;
+    if (context.is_split(x)) draw = draw_for_features(context, x, stream);
+    if (!draw.value()) x = context.own_samples(x), draw = draw_for_samples(context, x.shape(), stream);
     Expr mask = cast(apply("less", draw, draw.constant(params.keep)), x.dtype());
     if (context.caffe) mask = mask * (1 / params.keep);
-    return x * mask;
+    return as_split(context, x, x * mask);
   }
+  bool takes_split() const override { return true; }
 };
 NEON_REGISTER(Layer, Dropout, "Sets inputs to zero at random during training.", {"DropOutLayer"});
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/graph/expression.h"
+#include "backends/graph/rank_rows.h"
 #include "layers/freeze.h"
 #include "layers/initializer.h"
 #include "neon/core/axes.h"
@@ -195,6 +196,13 @@ class LayerContext {
   // The shape of one sample, as people know it: (C,H,W).
   Shape sample_shape(Expr x) const;
 
+  // Outputs of dense layers that ranks split, (features of this rank, samples of all ranks), until a layer asks for all
+  // features of this rank's samples (layers/split_linear.h). `samples`: how many each rank has.
+  bool is_split(Expr x) const;
+  void mark_split(Expr x, RankRows samples);
+  const RankRows& split_samples(Expr x) const { return split_.at(x); }
+  Expr own_samples(Expr x);  // x itself where it is not split
+
   std::vector<Parameter> parameters;  // without those that are shared
   std::vector<LayerState> states;
   std::vector<Assignment> state_updates;
@@ -206,7 +214,9 @@ class LayerContext {
   Value carrier(const std::string& name, DType type, const Shape& shape);
   bool is_channels_first(Expr x) const;
   std::map<Value, Value> lengths_;
-  std::map<Value, Axes> axes_;  // of values that are no images and volumes with their channels last
+  std::map<Value, RankRows> split_;
+  std::map<Value, Expr> own_samples_;  // of split values
+  std::map<Value, Axes> axes_;         // of values that are no images and volumes with their channels last
   std::map<std::string, std::string> part_names_;
 };
 
@@ -259,6 +269,8 @@ class Layer {
   virtual bool takes_channels_first() const { return false; }
   // Whether x may be tokens (N,T).
   virtual bool takes_tokens() const { return false; }
+  // Whether x may also be split features.
+  virtual bool takes_split() const { return false; }
   virtual Sight sight() const { return Sight::step; }
   // Whether it is a convolution, for which a GPU has a library of its own.
   virtual bool convolves() const { return false; }

@@ -27,15 +27,16 @@ Setting Value_of<OutputCount>::write(const OutputCount& value) {
 
 Expr linear(LayerContext& context, Expr given, int64_t nout, const Initializer& init, const std::string& name,
             bool transpose) {
-  const Expr x = as_rows(as_steps(context, given));
-  const int64_t nin = x.shape()[1];
+  if (transpose || !splits(context, given, nout)) given = context.own_samples(given);
+  const Expr x = context.is_split(given) ? given : as_rows(as_steps(context, given));
+  const int64_t nin = features_of(context, x);
   const Parameter parameter = {.name = name + "/W",
                                .layer = name,
                                .layer_class = "Linear",
                                .shape = transpose ? Shape{nin, nout} : Shape{nout, nin},
                                .initializer = &init,
                                .fan = {.in = nin, .out = nout, .rows = nout, .columns = nin}};
-  if (!transpose && is_split(context, given, nout)) return split_product(context, x, parameter);
+  if (!transpose && splits(context, given, nout)) return split_product(context, x, parameter);
   const Expr weight = context.parameter(parameter);
   return in_sequence(context, {x.graph(), matmul(x.graph(), x, weight, false, !transpose)}, given);
 }
@@ -61,6 +62,7 @@ struct Linear : Parametrized<Layer, LinearParams> {
     return linear(context, x, params.nout.of(context), *params.init, context.layer, params.transpose);
   }
   bool takes_channels_first() const override { return true; }
+  bool takes_split() const override { return true; }
 };
 NEON_REGISTER(Layer, Linear,
               "y = x W^T, without bias; W (nout, nin). The features of images are in the order (H,W,C). Each step of a "

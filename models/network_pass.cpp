@@ -1,5 +1,6 @@
 // One pass through the layers of a network: each adds its ops to the graph. An error in a layer names its
 // place in the spec and the shapes up to it.
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -32,10 +33,12 @@ class Pass {
 
   Expr run(const Chain& chain, Expr x, std::string shapes, int depth = 0, size_t branch = 0) {
     for (const Link& link : chain.links) {
-      const std::vector<Expr> inputs = inputs_of(link, x, shapes);
+      std::vector<Expr> inputs = inputs_of(link, x, shapes);
       const size_t row = begin_row(link, depth, branch);
       const size_t parameters_before = context_.parameters.size();
       Container* container = link.layer->container();
+      if (container)
+        std::ranges::transform(inputs, inputs.begin(), [&](Expr each) { return context_.own_samples(each); });
       if (container && container->adversarial()) x = judged(link, *container->adversarial(), inputs[0], shapes, depth);
       else if (container && container->seq2seq()) x = translated(link, *container->seq2seq(), inputs[0], shapes, depth);
       else if (container) x = merged(link, *container, inputs, shapes, depth);
@@ -46,7 +49,7 @@ class Pass {
       branch = 0;
     }
     if (depth == 0) context_.shapes = shortened(shapes);
-    return x;
+    return context_.own_samples(x);
   }
 
   void know(const std::string& name, Expr x) { outputs_[name] = x; }
@@ -83,7 +86,7 @@ class Pass {
     for (const Chain& branch : container.branches()) {
       const Link& first = branch.links.front();
       Expr x = inputs.size() == 1 ? inputs[0] : inputs[number];
-      if (first.met_before) x = outputs_.at(first.name);
+      if (first.met_before) x = context_.own_samples(outputs_.at(first.name));
       const Expr entered = container.enter(number++, x);
       context_.keep_axes(x, entered);
       outputs.push_back(run(branch, entered, text(shapes, kArrow, link.name, " branch ", number), depth + 1, number));

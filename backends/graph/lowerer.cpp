@@ -148,17 +148,20 @@ void Lowerer::make_fused_kernel(int group, std::vector<bool>& needed) {
   lowered_.kernels.push_back(std::move(kernel));
 }
 
+// Whether it moves rows between ranks, as those of backends/graph/rank_rows.h do.
+static bool moves_rows(const LoweredKernel& kernel) { return kernel.traits().exchanges && !kernel.is(ops::exchange); }
+
 // Whether it is an exchange between ranks that takes its time, beside the kernels that follow. A small sum would only
 // take processors from those; moved rows are waited for soon.
 bool Lowerer::begins_early(const LoweredKernel& kernel) const {
-  if (!kernel.is(ops::exchange)) return kernel.traits().exchanges;
+  if (!kernel.is(ops::exchange)) return moves_rows(kernel);
   size_t bytes = 0;
   for (Value value : kernel.inputs) bytes += graph().type(value).bytes();
   return bytes >= kEarlyBytes;
 }
 
-// Kernels in an order in which every one runs after what it needs; among those that could run, a large exchange, or
-// else the one whose nodes came first in the graph.
+// Kernels in an order in which every one runs after what it needs; among those that could run, a large exchange, or one
+// that moved rows wait for, or else the one whose nodes came first in the graph.
 void Lowerer::order() {
   std::vector<std::set<int>> after(members_.size());
   std::vector<int> waiting(members_.size(), 0);
@@ -168,7 +171,10 @@ void Lowerer::order() {
   std::priority_queue<std::pair<int, int>, std::vector<std::pair<int, int>>, std::greater<>> ready;
   auto offer = [&](int k) {
     const int place = *std::ranges::max_element(members_[size_t(k)]);
-    ready.push({begins_early(lowered_.kernels[size_t(k)]) ? place - graph().node_count() : place, k});
+    const bool first = begins_early(lowered_.kernels[size_t(k)]) || std::ranges::any_of(after[size_t(k)], [&](int s) {
+                         return moves_rows(lowered_.kernels[size_t(s)]);
+                       });
+    ready.push({first ? place - graph().node_count() : place, k});
   };
   for (size_t k = 0; k < members_.size(); ++k)
     if (waiting[k] == 0) offer(int(k));

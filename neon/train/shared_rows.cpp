@@ -71,7 +71,7 @@ std::string split_text(const RunSetup& setup, const StepGraph& graph) {
     all += p.whole_shape().elements();
     if (!p.is_split()) continue;
     split += p.whole_shape().elements();
-    layers.push_back(p.owner);
+    if (layers.empty() || layers.back() != p.owner) layers.push_back(p.owner);
   }
   const int ranks = setup.ranks->size();
   if (layers.empty())
