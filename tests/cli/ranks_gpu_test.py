@@ -13,6 +13,7 @@ import numpy as np
 
 import devices_test
 import ranks_test
+import split_dense_test
 import support
 from ranks_test import IMAGES, LONG, NUMBERS, arrays, children
 
@@ -65,6 +66,15 @@ class Ranks(devices_test.Case):
         spec = self.spec(IMAGES.replace("nout: 10", "nout: 2"), metrics="[Misclassification]", epochs=2,
                          dataset="{Shards: {path: packed, stream: true}}")
         self.check_ranks(spec)
+
+    def test_split_dense_layers(self):
+        """Rows are moved by NCCL, also where GPUs have different numbers of samples: 33 samples are 4 batches and one
+        sample, 35 end with one and two."""
+        for samples in 38, 33, 35:
+            self.check_ranks(self.spec(split_dense_test.NUMBERS,
+                                       dataset="{UniformRandom: {ntrain: %d, ntest: 11, nin: 6, nout: 3}}" % samples))
+        self.check_ranks(self.spec(split_dense_test.IMAGES))
+        self.check_ranks(self.spec(split_dense_test.NUMBERS, ema=0), "-d", "f16", limit=0.02)
 
     def test_sixteen_bits(self):
         """Weights agree as far as 16 bits tell, with gradients added up in either way."""
