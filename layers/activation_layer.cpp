@@ -33,9 +33,9 @@ class OfLayer : public ActivationContext {
 Expr activate(LayerContext& context, Expr x, const Made<Activation>& activation, const std::string& name) {
   if (!activation) return x;
   OfLayer of_layer(context, name);
-  if (context.is_split(x)) {
+  if (context.split.has(x)) {
     if (is_of_elements(*activation, x.dtype())) return as_split(context, x, activation->apply(of_layer, x));
-    x = context.own_samples(x);
+    x = context.split.own_samples(x);
   }
   return in_sequence(context, activation->apply(of_layer, as_steps(context, x)), x);
 }

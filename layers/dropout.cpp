@@ -24,8 +24,8 @@ struct Dropout : Parametrized<Layer, DropoutParams> {
     if (!context.training) return context.caffe ? x : as_split(context, x, x * params.keep);
     const std::string stream = context.layer + "/mask";
     Expr draw;
-    if (context.is_split(x)) draw = draw_for_features(context, x, stream);
-    if (!draw.value()) x = context.own_samples(x), draw = draw_for_samples(context, x.shape(), stream);
+    if (context.split.has(x)) draw = draw_for_features(context, x, stream);
+    if (!draw.value()) x = context.split.own_samples(x), draw = draw_for_samples(context, x.shape(), stream);
     Expr mask = cast(apply("less", draw, draw.constant(params.keep)), x.dtype());
     if (context.caffe) mask = mask * (1 / params.keep);
     return as_split(context, x, x * mask);

@@ -166,7 +166,7 @@ Expr LayerContext::channels_first(Expr x) const {
 }
 
 Shape LayerContext::sample_shape(Expr x) const {
-  if (is_split(x)) return {x.shape()[0] * share.ranks};
+  if (split.has(x)) return {x.shape()[0] * share.ranks};
   const Shape& shape = x.shape();
   const Shape sample = shape.slice(1, shape.rank());
   if (is_channels_first(x) || !has_space(shape)) return sample;
@@ -185,7 +185,7 @@ Expr apply_layer(const Layer& layer, LayerContext& context, const std::vector<Ex
       fail(ErrorKind::config,
            "the input is tokens, which only a layer that looks them up takes: put Embedding or OneHot "
            "before it, or a recurrent layer");
-    const Expr whole = layer.takes_split() ? x : context.own_samples(x);
+    const Expr whole = layer.takes_split() ? x : context.split.own_samples(x);
     taken.push_back(layer.takes_channels_first() ? whole : context.channels_last(whole));
   }
   const Expr y = layer.forward_all(context, taken);

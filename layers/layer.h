@@ -108,6 +108,22 @@ class PassedStates {
   std::vector<std::string> begun_;  // cells of the decoder that asked for their first state
 };
 
+// Outputs of dense layers that ranks split, (features of this rank, samples of all ranks), until a layer asks for all
+// features of this rank's samples (layers/split_linear.h).
+class SplitFeatures {
+ public:
+  bool has(Expr x) const { return samples_.contains(x); }
+  // `samples`: how many each rank has.
+  void mark(Expr x, RankRows samples) { samples_[x] = std::move(samples); }
+  const RankRows& samples(Expr x) const { return samples_.at(x); }
+  // All features of this rank's samples; x itself where it is not split.
+  Expr own_samples(Expr x);
+
+ private:
+  std::map<Value, RankRows> samples_;
+  std::map<Value, Expr> own_;  // of what own_samples() was asked for
+};
+
 // A network collects this while its layers describe themselves.
 class LayerContext {
  public:
@@ -196,13 +212,7 @@ class LayerContext {
   // The shape of one sample, as people know it: (C,H,W).
   Shape sample_shape(Expr x) const;
 
-  // Outputs of dense layers that ranks split, (features of this rank, samples of all ranks), until a layer asks for all
-  // features of this rank's samples (layers/split_linear.h). `samples`: how many each rank has.
-  bool is_split(Expr x) const;
-  void mark_split(Expr x, RankRows samples);
-  const RankRows& split_samples(Expr x) const { return split_.at(x); }
-  Expr own_samples(Expr x);  // x itself where it is not split
-
+  SplitFeatures split;
   std::vector<Parameter> parameters;  // without those that are shared
   std::vector<LayerState> states;
   std::vector<Assignment> state_updates;
@@ -214,9 +224,7 @@ class LayerContext {
   Value carrier(const std::string& name, DType type, const Shape& shape);
   bool is_channels_first(Expr x) const;
   std::map<Value, Value> lengths_;
-  std::map<Value, RankRows> split_;
-  std::map<Value, Expr> own_samples_;  // of split values
-  std::map<Value, Axes> axes_;         // of values that are no images and volumes with their channels last
+  std::map<Value, Axes> axes_;  // of values that are no images and volumes with their channels last
   std::map<std::string, std::string> part_names_;
 };
 

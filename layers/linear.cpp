@@ -27,8 +27,8 @@ Setting Value_of<OutputCount>::write(const OutputCount& value) {
 
 Expr linear(LayerContext& context, Expr given, int64_t nout, const Initializer& init, const std::string& name,
             bool transpose) {
-  if (transpose || !splits(context, given, nout)) given = context.own_samples(given);
-  const Expr x = context.is_split(given) ? given : as_rows(as_steps(context, given));
+  if (transpose || !splits(context, given, nout)) given = context.split.own_samples(given);
+  const Expr x = context.split.has(given) ? given : as_rows(as_steps(context, given));
   const int64_t nin = features_of(context, x);
   const Parameter parameter = {.name = name + "/W",
                                .layer = name,

@@ -29,58 +29,55 @@ Parameter own_rows(const LayerContext& context, Parameter p) {
 
 }  // namespace
 
-bool LayerContext::is_split(Expr x) const { return split_.contains(x); }
-
-void LayerContext::mark_split(Expr x, RankRows samples) { split_[x] = std::move(samples); }
-
-Expr LayerContext::own_samples(Expr x) {
-  const auto found = split_.find(x);
-  if (found == split_.end()) return x;
-  Expr& own = own_samples_[x];
+Expr SplitFeatures::own_samples(Expr x) {
+  const auto found = samples_.find(x);
+  if (found == samples_.end()) return x;
+  Expr& own = own_[x];
   if (own.value()) return own;
   const RankRows& samples = found->second;
+  Graph& graph = x.graph();
   const Value rows = transpose(graph, x, {1, 0});  // (samples of all, features of this rank)
   const Value parts = transpose(graph, columns_to_rows(graph, rows, samples), {1, 0, 2});
-  return own = expr(reshape(graph, parts, {samples.own(), x.shape()[0] * samples.ranks()}));
+  return own = Expr(graph, reshape(graph, parts, {samples.own(), x.shape()[0] * samples.ranks()}));
 }
 
 bool splits(const LayerContext& context, Expr x, int64_t nout) {
   const BatchShare& share = context.share;
   if (!context.split_dense || share.ranks == 1 || context.is_sequence(x) || context.passed) return false;
   if (context.sharing.concerns(context.layer) || nout % share.ranks) return false;
-  return context.is_split(x) || x.shape()[0] % share.count == 0;
+  return context.split.has(x) || x.shape()[0] % share.count == 0;
 }
 
 Expr split_product(LayerContext& context, Expr x, Parameter parameter) {
   Graph& graph = context.graph;
   const BatchShare& share = context.share;
-  const bool of_features = context.is_split(x);
-  const RankRows samples = of_features ? context.split_samples(x) : rows_of(share, x.shape()[0]);
+  const bool of_features = context.split.has(x);
+  const RankRows samples = of_features ? context.split.samples(x) : rows_of(share, x.shape()[0]);
   const Expr weight = context.parameter(own_rows(context, std::move(parameter)));
   const Value all =
       all_gather(graph, of_features ? x : as_rows(x), of_features ? even_rows(share, x.shape()[0]) : samples);
   const Expr out = context.expr(matmul(graph, weight, all, false, !of_features));
-  context.mark_split(out, samples);
+  context.split.mark(out, samples);
   return out;
 }
 
 int64_t features_of(const LayerContext& context, Expr x) {
-  return context.is_split(x) ? x.shape()[0] * context.share.ranks : x.shape().rank() > 1 ? x.shape().back() : 1;
+  return context.split.has(x) ? x.shape()[0] * context.share.ranks : x.shape().rank() > 1 ? x.shape().back() : 1;
 }
 
 Expr feature_parameter(LayerContext& context, Expr x, Parameter parameter) {
-  if (!context.is_split(x)) return context.parameter(std::move(parameter));
+  if (!context.split.has(x)) return context.parameter(std::move(parameter));
   const Expr own = context.parameter(own_rows(context, std::move(parameter)));
   return reshape(own, {own.shape()[0], 1});
 }
 
 Expr as_split(LayerContext& context, Expr x, Expr y) {
-  if (context.is_split(x) && y.value() != x.value()) context.mark_split(y, context.split_samples(x));
+  if (context.split.has(x) && y.value() != x.value()) context.split.mark(y, context.split.samples(x));
   return y;
 }
 
 Expr draw_for_features(LayerContext& context, Expr x, const std::string& stream) {
-  const RankRows& samples = context.split_samples(x);
+  const RankRows& samples = context.split.samples(x);
   const std::vector<int64_t> counts = counts_of_ranks(context.share);
   // A rank without samples computes one again, which would move those behind it.
   if (std::accumulate(counts.begin(), counts.end(), int64_t(0)) != context.share.whole) return {};

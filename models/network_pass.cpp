@@ -38,7 +38,7 @@ class Pass {
       const size_t parameters_before = context_.parameters.size();
       Container* container = link.layer->container();
       if (container)
-        std::ranges::transform(inputs, inputs.begin(), [&](Expr each) { return context_.own_samples(each); });
+        std::ranges::transform(inputs, inputs.begin(), [&](Expr each) { return context_.split.own_samples(each); });
       if (container && container->adversarial()) x = judged(link, *container->adversarial(), inputs[0], shapes, depth);
       else if (container && container->seq2seq()) x = translated(link, *container->seq2seq(), inputs[0], shapes, depth);
       else if (container) x = merged(link, *container, inputs, shapes, depth);
@@ -49,7 +49,7 @@ class Pass {
       branch = 0;
     }
     if (depth == 0) context_.shapes = shortened(shapes);
-    return context_.own_samples(x);
+    return context_.split.own_samples(x);
   }
 
   void know(const std::string& name, Expr x) { outputs_[name] = x; }
@@ -86,7 +86,7 @@ class Pass {
     for (const Chain& branch : container.branches()) {
       const Link& first = branch.links.front();
       Expr x = inputs.size() == 1 ? inputs[0] : inputs[number];
-      if (first.met_before) x = context_.own_samples(outputs_.at(first.name));
+      if (first.met_before) x = context_.split.own_samples(outputs_.at(first.name));
       const Expr entered = container.enter(number++, x);
       context_.keep_axes(x, entered);
       outputs.push_back(run(branch, entered, text(shapes, kArrow, link.name, " branch ", number), depth + 1, number));
