@@ -24,7 +24,9 @@ namespace neon {
 namespace {
 
 constexpr useconds_t kLook = 10'000;  // microseconds between looks at the ranks
-constexpr double kGrace = 5;          // seconds that the others have to end, once a rank was lost
+// Seconds that the others have to end, once a rank was lost; and where all of them wait, as for GPUs that would never
+// end.
+constexpr double kGrace = 5, kGraceOfWaiting = 2;
 // A rank for which the others wait has so many seconds, and more if its steps have taken long so far.
 constexpr double kPatience = 8, kTimesLongest = 3;
 
@@ -192,7 +194,9 @@ class Launch {
   void end_lost() {
     if (!board_->lost) return;
     if (lost_at_ == 0) lost_at_ = now_seconds();
-    if (now_seconds() > lost_at_ + kGrace) end_all();
+    bool wait = true;
+    for (int k = 0; k < count(); ++k) wait = wait && (!ranks_[size_t(k)].runs || record(k).waiting);
+    if (now_seconds() > lost_at_ + (wait ? kGraceOfWaiting : kGrace)) end_all();
   }
 
   // The rank that failed first, or -1. One that only noticed the end of another is not it.
