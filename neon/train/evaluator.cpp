@@ -35,8 +35,8 @@ Evaluator::Evaluator(const Experiment& experiment, const TrainedPhase& phase, co
   if (keeps_) metrics_.push_back(kept);
   const RankOf of = ranks_ ? ranks_->of() : RankOf();
   batch_ = std::max<int64_t>(std::min(options.batch, set.split.size()), of.ranks);
-  options.share = share_of(batch_, batch_, of);
-  options.batch = options.share.count;
+  options.share = share_ = share_of(batch_, batch_, of);
+  options.batch = share_.count;
   FeedOptions feed;
   feed.of = of;
   feed.batch = batch_;
@@ -90,6 +90,25 @@ void Evaluator::add_all_ranks(double& cost, double& counted,
   for (size_t i = 0; i < places.size(); ++i) *places[i] = numbers[i];
 }
 
+void Evaluator::add_metrics(std::vector<std::vector<std::vector<double>>>& sums, int64_t batch, int back) const {
+  const Graph& graph = program_->lowered().graph;
+  for (size_t m = 0; m < sums.size(); ++m)
+    for (size_t j = 0;; ++j) {
+      const std::string name = text("metric/", m, "/", j);
+      const auto found = graph.outputs().find(name);
+      if (found == graph.outputs().end()) break;
+      const int64_t elements = graph.shape(found->second).elements();
+      if (sums[m].size() <= j) sums[m].emplace_back();
+      std::vector<double>& into = sums[m][j];
+      const bool keeps = m < metrics_.size() && metrics_[m]->keeps_samples();
+      // Samples have their places in the set: those of other ranks are 0 here, and are added at the end.
+      const int64_t row = elements / share_.count;
+      const size_t first = keeps ? size_t((batch * batch_ + share_.first) * row) : 0;
+      into.resize(keeps ? size_t((batch + 1) * batch_ * row) : size_t(elements));
+      for (int64_t k = 0; k < elements; ++k) into[first + size_t(k)] += program_->recorded(name, k, back);
+    }
+}
+
 std::map<std::string, double> Evaluator::run() {
   take_variables();
   const std::vector<Metric::Result> of_rule =
@@ -100,21 +119,11 @@ std::map<std::string, double> Evaluator::run() {
   const Graph& graph = program_->lowered().graph;
   const int64_t size = set_.split.size();
   const bool of_steps = graph.outputs().contains("count");
+  int64_t taken = 0;  // batches
   auto take = [&](int back) {
     cost += program_->recorded("cost", 0, back);
     if (of_steps) steps += program_->recorded("count", 0, back);
-    for (size_t m = 0; m < sums.size(); ++m)
-      for (size_t j = 0;; ++j) {
-        const std::string name = text("metric/", m, "/", j);
-        const auto found = graph.outputs().find(name);
-        if (found == graph.outputs().end()) break;
-        const int64_t elements = graph.shape(found->second).elements();
-        if (sums[m].size() <= j) sums[m].emplace_back();
-        std::vector<double>& into = sums[m][j];
-        const size_t first = m < metrics.size() && metrics[m]->keeps_samples() ? into.size() : 0;
-        into.resize(first + size_t(elements));
-        for (int64_t k = 0; k < elements; ++k) into[first + size_t(k)] += program_->recorded(name, k, back);
-      }
+    add_metrics(sums, taken, back);
   };
   int depth = program_->depth("cost");
   for (const auto& [name, value] : graph.outputs())
@@ -130,7 +139,7 @@ std::map<std::string, double> Evaluator::run() {
     program_->set_scalar(kStreamStart, first == 0 ? 1 : 0);
     program_->run(0);
     if (++waiting < depth && first + batch_ < size) continue;
-    while (waiting > 0) take(--waiting);
+    while (waiting > 0) take(--waiting), ++taken;
   }
   double counted = of_steps ? steps : double(samples_counted());
   if (ranks_ && !of_steps && !ranks_->leads()) counted -= double(size);  // the set is counted once

@@ -42,6 +42,8 @@ class Evaluator {
 
  private:
   void take_variables();
+  // Adds the metrics' numbers of a batch, `back` runs before the last, to what they were so far.
+  void add_metrics(std::vector<std::vector<std::vector<double>>>& sums, int64_t batch, int back) const;
   void add_all_ranks(double& cost, double& counted, std::vector<std::vector<std::vector<double>>>& sums) const;
   const TrainedPhase& phase_;
   std::vector<const Metric*> metrics_;  // none of a rule, which has results of its own; then the one that is kept
@@ -49,6 +51,7 @@ class Evaluator {
   std::vector<std::vector<double>> kept_;
   const EvaluatedSet set_;
   int64_t batch_, views_ = 1;
+  BatchShare share_;  // of a batch, that this rank computes
   Variables& source_;
   Variables copies_;  // used with running means only
   bool running_means_;

@@ -112,6 +112,10 @@ class Ranks(Case):
         """Dropout and random slopes draw as one rank does; the last batch has 6 samples of 8."""
         self.check_ranks(self.spec(NUMBERS))
 
+    def test_a_metric_of_all_samples_together(self):
+        """Ranks have the outputs of different samples, 11 in batches of 8."""
+        self.check_ranks(self.spec(NUMBERS.replace("nout: 3", "nout: 2"), metrics="[AUC]"))
+
     def test_last_batch_of_fewer_samples_than_ranks(self):
         self.check_ranks(self.spec(NUMBERS, dataset="{UniformRandom: {ntrain: 33, ntest: 3, nin: 6, nout: 3}}"))
 
