@@ -26,6 +26,9 @@ std::vector<double> of_runs(const FormatRow& row, auto&& number) {
   return out;
 }
 
+// Whether a run failed after others had not.
+bool lacks_runs(const FormatRow& row) { return !row.runs.empty() && !row.cause.empty(); }
+
 double loss_scale_of(const FormatRow& row) { return row.runs.empty() ? 1 : row.runs.front().loss_scale; }
 
 // The sizes of all runs in f32, which hold what the narrower types would lose.
@@ -97,7 +100,7 @@ void print_format_table(const std::vector<FormatRow>& rows) {
   std::vector<std::vector<std::string>> table = {
       {"format", metric, "deviation", "seconds", "memory", "skipped", "overflow", "underflow"}};
   for (const FormatRow& row : rows) {
-    std::vector<std::string> cells = {row.format.name};
+    std::vector<std::string> cells = {row.format.name + (lacks_runs(row) ? "*" : "")};
     if (row.runs.empty()) {
       cells.insert(cells.end(), {row.cause.empty() ? "-" : "failed", "-", "-", "-", "-"});
     } else {
@@ -113,6 +116,10 @@ void print_format_table(const std::vector<FormatRow>& rows) {
     table.push_back(std::move(cells));
   }
   print_cells(table);
+  for (const FormatRow& row : rows)
+    if (lacks_runs(row))
+      print_result(text("* ", row.format.name, ": means of ", row.runs.size(), row.runs.size() == 1 ? " run" : " runs",
+                        "; the next failed: ", row.cause));
 }
 
 void print_lost_shares(const std::vector<FormatRow>& rows) {
@@ -129,7 +136,7 @@ void print_lost_shares(const std::vector<FormatRow>& rows) {
   print_cells(table);
 }
 
-void write_format_table(const std::string& path, const std::vector<FormatRow>& rows) {
+void write_format_table(const std::string& path, const std::vector<FormatRow>& rows, bool overwrite) {
   const Sizes reference = reference_of(rows);
   struct Curve {
     std::string path;
@@ -164,7 +171,8 @@ void write_format_table(const std::string& path, const std::vector<FormatRow>& r
     spec.dtype = DType::f64;
     series.push_back(spec);
   }
-  check_metrics_replaceable(path);
+  std::error_code ignored;
+  if (overwrite) std::filesystem::remove(path, ignored);
   MetricsFile file(path, series, attributes);
   for (const Curve& curve : curves)
     for (size_t i = 0; i < curve.values.size(); ++i) file.set(curve.path, int64_t(i), curve.values[i]);

@@ -20,7 +20,7 @@ struct FormatRun {
   std::map<std::string, SizeCounts> sizes;  // by array
 };
 
-// The runs of a format; none of one in which neon does not train, or whose first run failed.
+// The runs of a format; none of one in which neon does not train. After a run that failed there are no more.
 struct FormatRow {
   NumberFormat format;
   std::vector<FormatRun> runs;
@@ -33,12 +33,14 @@ struct MeanAndDeviation {
 MeanAndDeviation spread_of(const std::vector<double>& numbers);
 
 // A line for each format: the result's mean and deviation over the seeds, mean time of a training, memory, skipped
-// steps, and shares of all weights and gradients that the format cannot hold.
+// steps, and shares of all weights and gradients that the format cannot hold. A line below names each format whose
+// means lack runs.
 void print_format_table(const std::vector<FormatRow>& rows);
 // The shares of each array that lost any in some format.
 void print_lost_shares(const std::vector<FormatRow>& rows);
 // Groups are formats: objective, seconds, bytes and skipped by seed, overflow and underflow by array. hist/ARRAY has
-// the sizes that f32 counted. The rows' first is f32.
-void write_format_table(const std::string& path, const std::vector<FormatRow>& rows);
+// the sizes that f32 counted. The rows' first is f32. Throws a data error for a file that neon did not write, unless
+// `overwrite`.
+void write_format_table(const std::string& path, const std::vector<FormatRow>& rows, bool overwrite);
 
 }  // namespace neon

@@ -10,6 +10,7 @@
 #include "neon/cli/objective.h"
 #include "neon/cli/search_plan.h"
 #include "neon/cli/verb.h"
+#include "neon/train/metrics_file.h"
 #include "neon/train/signals.h"
 #include "neon/train/terminal.h"
 
@@ -27,6 +28,7 @@ class FormatRuns {
     const OpenedSpec spec = open_spec(line, path_);
     RunOptions options = options_of(line, spec);
     choose_backend(line, options, *spec.experiment);
+    check_objective(spec, options, line.of_verb.metric);
     device_ = {"-b", options.backend};
     gpu_ = options.backend == "gpu";
     if (gpu_) device_.insert(device_.end(), {"-i", text(options.device_id)});
@@ -37,8 +39,11 @@ class FormatRuns {
       if (runs) rows_.push_back({format, {}, ""});
       else left_out_.push_back(format.name);
     }
-    folder_ = folder_of_formats(line, path_);
-    make_folder_of(folder_ + "/" + kFormatTable);
+    const std::string folder = folder_of_formats(line, path_);
+    file_ = folder + "/" + kFormatTable;
+    if (!line.of_verb.overwrite) check_metrics_replaceable(file_);
+    make_folder_of(file_);
+    logs_ = folder + "/logs/";
   }
 
   int run() {
@@ -56,9 +61,8 @@ class FormatRuns {
       print_result(text("left out: ", join(left_out_, ", "), gpu_ ? " (on the CPU only)" : " (on a GPU only)"));
     print_result(text("not trained: ", rows_.back().format.name,
                       "; neon computes in floating point, its shares are those of the numbers of f32"));
-    const std::string file = folder_ + "/" + kFormatTable;
-    write_format_table(file, rows_);
-    print_result("wrote " + file);
+    write_format_table(file_, rows_, line_.of_verb.overwrite);
+    print_result("wrote " + file_);
     if (rows_.front().runs.empty()) fail(ErrorKind::failed, "f32: ", rows_.front().cause);
     return 0;
   }
@@ -72,7 +76,7 @@ class FormatRuns {
     if (!line_.of_verb.metric.empty()) words.push_back("--metric=" + line_.of_verb.metric);
     for (const std::string& value : line_.values) words.insert(words.end(), {"--value", value});
     words.insert(words.end(), {"--", path_});
-    ChildProcess child(words, {}, text(folder_, "/logs/", row.format.key(), "-", seed, ".txt"));
+    ChildProcess child(words, {}, text(logs_, row.format.key(), "-", seed, ".txt"));
     Json result;
     while (!child.ended() && !stop_signal()) {
       pollfd ready{child.descriptor(), POLLIN, 0};
@@ -111,7 +115,7 @@ class FormatRuns {
   bool gpu_ = false;
   uint64_t first_seed_ = 1;
   std::vector<FormatRow> rows_;
-  std::string folder_;
+  std::string file_, logs_;
 };
 
 int run_formats(const CommandLine& line) {

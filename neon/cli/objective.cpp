@@ -19,6 +19,21 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Throws for a name that is none of the results'.
+void check_metric(const std::string& metric, const std::vector<Metric::Result>& results) {
+  std::vector<std::string> names = {"cost"};
+  for (const Metric::Result& result : results) names.push_back(result.name);
+  if (!std::ranges::count(names, metric))
+    fail(ErrorKind::config, "option --metric: ", in_quotes(metric), " is not evaluated", did_you_mean(metric, names),
+         " (evaluated: ", list_text(names), ")");
+}
+
+[[noreturn]] void fail_without_samples(const std::string& source) {
+  fail(ErrorKind::data, source,
+       " has neither validation nor test samples to compare trials by; validation: 0.1 in "
+       "its data set keeps a share of the training samples");
+}
+
 // Settles which result is the objective, and prints it after each evaluation.
 class ObjectiveWatch : public Callback {
  public:
@@ -31,14 +46,9 @@ class ObjectiveWatch : public Callback {
   void plan(RunPlan& plan) override {
     if (metric_.empty()) metric_ = plan.results.empty() ? "cost" : plan.results.front().name;
     epochs_ = plan.epochs;
-    std::vector<std::string> names = {"cost"};
-    for (const Metric::Result& result : plan.results) {
-      names.push_back(result.name);
+    check_metric(metric_, plan.results);
+    for (const Metric::Result& result : plan.results)
       if (result.name == metric_) rises_ = result.better == Metric::Better::higher;
-    }
-    if (!std::ranges::count(names, metric_))
-      fail(ErrorKind::config, "option --metric: ", in_quotes(metric_), " is not evaluated",
-           did_you_mean(metric_, names), " (evaluated: ", list_text(names), ")");
   }
 
   void epoch_end(EpochEnd& end) override {
@@ -88,8 +98,7 @@ RunResult train_trial(const CommandLine& line, const OpenedSpec& spec, const std
   if (!options.rng_seed) options.rng_seed = spec.experiment->params.rng_seed;
   const Data data = load_data(*spec.experiment, options, options.spec_dir);
   const EvaluatedSet set = set_during_training(data);
-  if (set.split.size() == 0)
-    fail(ErrorKind::data, data.source, " has neither validation nor test samples to compare trials by");
+  if (set.split.size() == 0) fail_without_samples(data.source);
   watch->of_set(set.name);
   spec.experiment->params.callbacks.push_back(Made<Callback>(watch));
   if (counter) spec.experiment->params.callbacks.push_back(Made<Callback>(counter));
@@ -102,6 +111,12 @@ RunResult train_trial(const CommandLine& line, const OpenedSpec& spec, const std
 }
 
 }  // namespace
+
+void check_objective(const OpenedSpec& spec, const RunOptions& options, const std::string& metric) {
+  if (!metric.empty()) check_metric(metric, spec.experiment->results());
+  const DataCheck check = check_data(*spec.experiment, options, spec.folder);
+  if (check.found && check.validation_size + check.test_size == 0) fail_without_samples(check.source);
+}
 
 int run_objective(const CommandLine& line) {
   const OpenedSpec spec = open_spec(line, only_operand(line));

@@ -112,7 +112,7 @@ constexpr Option kOptions[] = {
      "overwrite",
      0,
      "Let outputs replace files that neon did not write.",
-     {"train", "resume", "check", "data preview", "sample", "plot", "export", "eval", "predict", "bench"}},
+     {"train", "resume", "check", "data preview", "sample", "plot", "export", "eval", "predict", "bench", "formats"}},
     {"--no_run_folder", "", verb, "no_run_folder", takes_files,
      "Make no folder runs/NAME-N for the run; NEON_NO_RUN_FOLDER in the environment does the same."},
     {"--text", "", verb, "text", 0, "Draw curves in the terminal, and list the settings that differ.", {"plot"}},

@@ -4,17 +4,15 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
-#include <filesystem>
 #include <memory>
 #include <set>
 
+#include "neon/cli/best_spec.h"
 #include "neon/cli/child_process.h"
 #include "neon/cli/objective.h"
 #include "neon/cli/search_plan.h"
 #include "neon/cli/verb.h"
 #include "neon/search/pruning.h"
-#include "neon/spec/spec.h"
-#include "neon/spec/yaml.h"
 #include "neon/train/clock.h"
 #include "neon/train/progress.h"
 #include "neon/train/signals.h"
@@ -35,16 +33,6 @@ struct RunningTrial {
   std::unique_ptr<ChildProcess> process;
   bool reported = false;  // its last line has come, or it was pruned
 };
-
-// Names of data beside the spec become absolute: the best spec stands in another folder.
-void name_data_from_root(Setting& setting, const std::filesystem::path& folder) {
-  for (Setting& item : setting.items) name_data_from_root(item, folder);
-  for (auto& entry : setting.entries) name_data_from_root(entry.value, folder);
-  std::error_code error;
-  if (!setting.is_scalar() || setting.value.empty() || !std::filesystem::exists(folder / setting.value, error)) return;
-  const auto absolute = std::filesystem::canonical(folder / setting.value, error);
-  if (!error) setting.value = absolute.string();
-}
 
 class Search {
  public:
@@ -185,7 +173,7 @@ class Search {
     tell(trial);
     folder_.save();
     print_message(text("trial ", trial.number, " of ", line_.of_verb.trials, ": ", words_of(trial)));
-    if (folder_.best() == &trial) write_best(trial);
+    if (folder_.best() == &trial) write_best_spec(folder_.file(kBestSpec), line_, plan_, trial, words_of(trial));
   }
 
   // "done, Misclassification 0.031; lr 0.01, units 50"
@@ -195,18 +183,6 @@ class Search {
     return text(name_of(trial.status),
                 trial.objective ? text(", ", folder_.objective().name, formatted(" %.6g", *trial.objective)) : "", "; ",
                 join(values, ", "), trial.cause.empty() ? "" : text(" (", trial.cause, ")"));
-  }
-
-  // The spec of a trial, and the command that trains the same.
-  void write_best(const Trial& trial) {
-    std::string command = "neon " + shell_word(plan_.path);
-    for (const auto& [name, value] : trial.values) command += " --value " + shell_word(text(name, "=", value));
-    Spec spec = load_spec(plan_.path, line_.overrides, {trial.values});
-    const std::filesystem::path folder = std::filesystem::path(plan_.path).parent_path();
-    if (Setting* const data = spec.root.find("dataset")) name_data_from_root(*data, folder.empty() ? "." : folder);
-    const std::string head = text("# Trial ", trial.number, ", the best: ", printable(words_of(trial)),
-                                  "\n# The same with seed and all: ", printable(command), " -r ", trial.seed, "\n");
-    write_whole(folder_.file("best.yaml"), head + write_yaml(spec.root));
   }
 
   int report(double seconds) {
@@ -227,7 +203,7 @@ class Search {
         counts.push_back(text(count, " ", name_of(status)));
     print_result(text("best: trial ", best->number, ", ", words_of(*best)));
     print_result(text(trials().size(), " trials: ", join(counts, ", "), ", in ", duration_text(seconds)));
-    print_result(text("wrote ", folder_.file("trials.jsonl"), ", ", folder_.file("best.yaml")));
+    print_result(text("wrote ", folder_.file("trials.jsonl"), ", ", folder_.file(kBestSpec)));
     return 0;
   }
 

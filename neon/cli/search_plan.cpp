@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "neon/cli/objective.h"
 #include "neon/cli/options.h"
 #include "neon/core/threads.h"
 #include "neon/spec/spec.h"
@@ -69,10 +70,11 @@ uint64_t seed_of(const CommandLine& line, const Experiment& experiment, const st
   return uint64_t(std::chrono::system_clock::now().time_since_epoch().count()) & 0x7fffffff;
 }
 
-// On GPUs each trial has one of its own.
+// Checks what all trials share. On GPUs each trial has one of its own.
 void settle_devices(const CommandLine& line, const OpenedSpec& spec, SearchPlan& plan) {
   RunOptions options = options_of(line, spec);
   choose_backend(line, options, *spec.experiment);
+  check_objective(spec, options, line.of_verb.metric);
   plan.backend = options.backend;
   plan.first_device = options.device_id;
   plan.at_once = line.ranks;
@@ -111,7 +113,9 @@ SearchPlan plan_search(const CommandLine& line) {
          "option --value: a search chooses the values; --set gives a key a value in all trials, and "
          "--objective trains one trial");
   const Spec spec = load_spec(path, line.overrides);
-  const OpenedSpec opened{std::make_unique<Experiment>(spec.root), ".", spec.conversion.options, {}};
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  const OpenedSpec opened{
+      std::make_unique<Experiment>(spec.root), parent.empty() ? "." : parent.string(), spec.conversion.options, {}};
   const std::string stem = std::filesystem::path(path).stem();
   const std::string folder = line.of_verb.folder.empty() ? stem + "-search" : line.of_verb.folder;
   const uint64_t seed = seed_of(line, *opened.experiment, folder);
