@@ -207,15 +207,15 @@ bool belongs_to_step(std::string_view variable) {
   return variable == kSpoiltBatches || variable == kClassWeights || variable.ends_with(kCarried);
 }
 
-// One number each, of whatever rank.
+// Phases of other parameters share a variable of this shape.
 Expr not_finite(Graph& graph, const std::vector<Value>& gradients, DType dtype) {
   Expr out;
   for (Value gradient : gradients) {
     Expr is_finite = cast(apply("is_finite", as_made(graph, gradient)), dtype);
     Expr count = sum(1.0 - is_finite, all_axes(is_finite.shape()));
-    out = out.value() ? out + count : reshape(count, {1});
+    out = out.value() ? out + count : count;  // one number each, of whatever rank
   }
-  return out;
+  return reshape(out, {1});
 }
 
 std::vector<Value> stored_parameters(StepGraph& step, const LayerContext& context) {

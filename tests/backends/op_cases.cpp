@@ -263,6 +263,9 @@ const std::map<std::string_view, Maker>& makers() {
       {"scale_gradient", of_one<scale_gradient_cases>},
       {"stop_gradient", of_one<stop_gradient_cases>},
       {ops::exchange, of_one<exchange_cases>},
+      {ops::all_gather, rank_row_cases},
+      {ops::reduce_scatter, rank_row_cases},
+      {ops::all_to_all, rank_row_cases},
   };
   return all;
 }

@@ -1,5 +1,7 @@
 #include "tests/backends/shape_cases.h"
 
+#include <numeric>
+
 namespace neon::test {
 
 namespace {
@@ -84,6 +86,28 @@ std::vector<OpCase> exchange_cases() {
       shape_case("exchange", {}, {}, "mixed"),
       shape_case("exchange", {0, 2}, {}, "mixed"),
   };
+}
+
+// Without other ranks, whose rows are zeros: of three ranks with uneven shares, of two, and of one.
+std::vector<OpCase> rank_row_cases(const std::string& op) {
+  std::vector<OpCase> out;
+  for (const auto& [rows, rank] :
+       {std::pair(Axes{3, 1, 2}, 0), {Axes{3, 1, 2}, 1}, {Axes{3, 1, 2}, 2}, {Axes{2, 2}, 1}, {Axes{4}, 0}}) {
+    const int64_t own = rows[size_t(rank)], all = std::accumulate(rows.begin(), rows.end(), int64_t(0));
+    const auto ranks = int64_t(rows.size());
+    const Attributes attributes{{"rows", rows}, {"rank", int64_t(rank)}};
+    if (op == "all_gather") {
+      for (const Shape& shape : {Shape{own, 5}, Shape{own}, Shape{own, 2, 3}})
+        out.push_back(shape_case(op, shape, attributes, "mixed"));
+    } else if (op == "reduce_scatter") {
+      for (const Shape& shape : {Shape{all, 5}, Shape{all}, Shape{all, 2, 3}})
+        out.push_back(shape_case(op, shape, attributes, "mixed"));
+    } else {
+      out.push_back(shape_case(op, {all, 5}, attributes.with("back", int64_t(0)), "mixed"));
+      out.push_back(shape_case(op, {ranks, own, 5}, attributes.with("back", int64_t(1)), "mixed"));
+    }
+  }
+  return out;
 }
 
 std::vector<OpCase> transpose_cases() {

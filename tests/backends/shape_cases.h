@@ -11,6 +11,7 @@ std::vector<OpCase> reshape_cases();
 std::vector<OpCase> scale_gradient_cases();
 std::vector<OpCase> stop_gradient_cases();
 std::vector<OpCase> exchange_cases();
+std::vector<OpCase> rank_row_cases(const std::string& op);
 std::vector<OpCase> transpose_cases();
 std::vector<OpCase> slice_cases();
 std::vector<OpCase> split_cases();
