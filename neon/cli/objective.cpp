@@ -28,6 +28,15 @@ void check_metric(const std::string& metric, const std::vector<Metric::Result>& 
          " (evaluated: ", list_text(names), ")");
 }
 
+// Gives an experiment that names no metrics those of its net.
+void fit_metrics(Experiment& experiment, const RunOptions& options, const DataCheck& check) {
+  const StepOptions step = step_options(options, experiment.params);
+  const DataLayout layout = layout_of(check);
+  std::vector<StepGraph> graphs;
+  for (const TrainedPhase& phase : experiment.phases()) graphs.push_back(training_graph(phase, layout, step));
+  experiment.fit(graphs, layout);
+}
+
 [[noreturn]] void fail_without_samples(const std::string& source) {
   fail(ErrorKind::data, source,
        " has neither validation nor test samples to compare trials by; validation: 0.1 in "
@@ -113,9 +122,18 @@ RunResult train_trial(const CommandLine& line, const OpenedSpec& spec, const std
 }  // namespace
 
 void check_objective(const OpenedSpec& spec, const RunOptions& options, const std::string& metric) {
-  if (!metric.empty()) check_metric(metric, spec.experiment->results());
-  const DataCheck check = check_data(*spec.experiment, options, spec.folder);
+  Experiment& experiment = *spec.experiment;
+  const DataCheck check = check_data(experiment, options, spec.folder);
+  if (!check.found && check.source.empty() && check.command.empty())
+    fail(ErrorKind::data, check.missing, ": no such file; no trial would find its data set");
   if (check.found && check.validation_size + check.test_size == 0) fail_without_samples(check.source);
+  if (metric.empty() || !check.found) return;
+  try {
+    fit_metrics(experiment, options, check);
+  } catch (const Error&) {
+    return;  // of a net that its own values make impossible
+  }
+  check_metric(metric, experiment.results());
 }
 
 int run_objective(const CommandLine& line) {

@@ -2,6 +2,7 @@
 """neon search: trials as rows of a folder, the best spec, a search that is killed and goes on, lines for others."""
 import json
 import os
+import shlex
 import signal
 import time
 
@@ -59,6 +60,27 @@ class Search(Case):
         again = self.neon(spec, "-b", "cpu", "-r", "3", *values)
         self.assertIn(f"Top1Misclass {100 * best['objective']:.2f} %", again.out)
         self.assertNotIn("warning: s.yaml", again.err)
+
+    def test_the_best_spec_has_the_options_of_the_search(self):
+        spec = self.spec(SEARCH)
+        self.search(spec, "--trials", "3", "-e", "5", "-z", "40", "--caffe", "--set", "layers[0].activation=Logistic")
+        best = min(self.rows("s-search"), key=lambda row: row["objective"])
+        text = self.read("s-search/best.yaml").decode()
+        for line in "epochs: 5", "batch_size: 40", "rng_seed: 3", "activation: Logistic":
+            self.assertIn(line, text)
+        self.assertIn("# Give this spec the options --caffe, as the search had them.", text)
+        result = f"Top1Misclass {100 * best['objective']:.2f} %"
+        self.assertIn(result, self.neon("s-search/best.yaml", "-b", "cpu", "--caffe").out)
+        command = text.splitlines()[1].removeprefix("# The same: neon ")
+        self.assertIn(result, self.neon(*shlex.split(command), "-b", "cpu").out)
+
+    def test_what_all_trials_share_is_checked_before_the_first(self):
+        spec = self.spec(SEARCH)
+        self.refused(2, "search", spec, "--metric", "Top1Mis", says="did you mean Top1Misclass?")
+        lost = self.spec(SEARCH.replace("dataset: Iris", "dataset: {CSV: {path: lost.csv}}"), "lost.yaml")
+        self.refused(3, "search", lost, says="lost.csv")
+        self.assertFalse(os.path.exists(self.path("s-search")))
+        self.assertFalse(os.path.exists(self.path("lost-search")))
 
     def test_every_method_and_several_at_once(self):
         spec = self.spec(SEARCH)
