@@ -105,6 +105,10 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   return average;
 }
 
+void round_results(StepGraph& step, const StepOptions& options) {
+  if (options.fixed_point) step.graph = with_fixed_point(step.graph, options.fixed_point);
+}
+
 // The gradient of each parameter; invalid where the parameter is not trained, or changes nothing.
 std::vector<Value> gradients_of_parameters(StepGraph& step, const LayerContext& context, Expr objective) {
   const std::vector<Value> stored = stored_parameters(step, context);
@@ -147,6 +151,7 @@ StepGraph training_graph(const Network& network, const GradientSource& source, c
   if (options.share.ranks > 1) spoilt = exchange_parts(step, context, usable, cost_of_all);
   graph.output("cost", cost_of_all);
   add_update(step, optimizer, options, context, {graph, cost_of_all}, usable, spoilt);
+  round_results(step, options);
   return step;
 }
 
@@ -181,6 +186,7 @@ StepGraph evaluation_graph(const Network& network, const Rule& rule, const DataL
   step.parameters = context.parameters;
   step.states = context.states;
   step.outputs.push_back({as_rows(made.y).shape()[1], ""});
+  round_results(step, options);
   return step;
 }
 
@@ -216,10 +222,12 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
     const bool of_steps = data.label_of == LabelOf::step || data.label_of == LabelOf::sequence;
     if (of_steps && context.is_sequence(y))
       graph.output("predicted", cast(graph, all_predicted(context, data, y, options.blank), DType::f32));
+    round_results(step, options);
     return step;
   }
   for (const Assignment& a : context.carried_updates) graph.assign(a.variable, a.value);
   add_measures(graph, context, {data, batch, cost, metrics, options}, y);
+  round_results(step, options);
   return step;
 }
 

@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "datasets/sample_meaning.h"
+#include "models/fixed_point.h"
 #include "models/network.h"
 #include "models/rule.h"
 #include "optimizers/optimizer.h"
@@ -41,6 +42,7 @@ struct StepOptions {
   // Above 0: parameters are stored in `dtype`, without masters, and an update is rounded to this many bits of mantissa
   // stochastically (-u). Optimizer states, running means and statistics stay in the type of the arithmetic.
   int rounding = 0;
+  FixedPoint fixed_point = {};  // of all results of a step and of an evaluation
   bool caffe = false;
   // Above 0: running means of the weights, and of the running statistics, are kept in NAME/ema, for evaluation. This is
   // the decay at the end of its rise; the host starts the means from the weights and statistics.

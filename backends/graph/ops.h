@@ -6,8 +6,9 @@
 namespace neon::ops {
 
 // Rows of the elementwise table.
-inline constexpr OpName add{"add"}, bce_logits{"bce_logits"}, equal{"equal"}, identity{"identity"},
-    logistic{"logistic"}, mul{"mul"}, neg{"neg"}, pow{"pow"}, relu{"relu"}, safelog{"safelog"}, sub{"sub"};
+inline constexpr OpName add{"add"}, as_fixed{"as_fixed"}, bce_logits{"bce_logits"}, div{"div"}, equal{"equal"},
+    identity{"identity"}, logistic{"logistic"}, mul{"mul"}, neg{"neg"}, pow{"pow"}, relu{"relu"}, safelog{"safelog"},
+    sub{"sub"};
 
 inline constexpr OpName argmax{"argmax"}, batch_norm{"batch_norm"}, batch_matmul{"batch_matmul"},
     broadcast{"broadcast"}, cast{"cast"}, columns{"columns"}, concat{"concat"}, constant{"constant"},

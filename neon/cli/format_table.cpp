@@ -127,9 +127,7 @@ void print_lost_shares(const std::vector<FormatRow>& rows) {
   for (const auto& [name, counts] : reference_of(rows))
     for (const FormatRow& row : rows) {
       const LostShares lost = lost_shares(row.format, counts, loss_scale_of(row));
-      // Roundings of one type lose the same.
-      const bool again = row.format.words.size() > 2;
-      if (again || (lost.overflow == 0 && lost.underflow == 0)) continue;
+      if (row.format.same_range || (lost.overflow == 0 && lost.underflow == 0)) continue;
       table.push_back({name, row.format.name, percent_of(lost.overflow), percent_of(lost.underflow)});
     }
   if (table.size() == 1) return print_result("no format loses a weight or a gradient that f32 holds");

@@ -59,8 +59,9 @@ class FormatRuns {
     print_lost_shares(rows_);
     if (!left_out_.empty())
       print_result(text("left out: ", join(left_out_, ", "), gpu_ ? " (on the CPU only)" : " (on a GPU only)"));
-    print_result(text("not trained: ", rows_.back().format.name,
-                      "; neon computes in floating point, its shares are those of the numbers of f32"));
+    if (rows_.back().format.words.empty())
+      print_result(text("not trained: ", rows_.back().format.name, "; neon emulates up to ", kMostFixedBits,
+                        " bits, its shares are those of the numbers of f32"));
     write_format_table(file_, rows_, line_.of_verb.overwrite);
     print_result("wrote " + file_);
     if (rows_.front().runs.empty()) fail(ErrorKind::failed, "f32: ", rows_.front().cause);
@@ -120,7 +121,7 @@ class FormatRuns {
 
 int run_formats(const CommandLine& line) {
   if (line.of_verb.objective) return run_objective(line);
-  for (const char* name : {"datatype", "rounding", "tf32"})
+  for (const char* name : {"datatype", "rounding", "tf32", "fixed_point"})
     if (line.run_options.find(name))
       fail(ErrorKind::config, "neon formats tries all types of numbers; leave the option for ", name, " out");
   if (!can_run_again(line))

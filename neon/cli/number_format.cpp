@@ -1,6 +1,5 @@
 #include "neon/cli/number_format.h"
 
-#include <charconv>
 #include <cmath>
 
 #include "models/step_graph.h"
@@ -10,17 +9,20 @@ namespace neon {
 
 namespace {
 
+constexpr int kMostBits = 64;
+
+// Types that f32 cannot hold are not trained in.
 NumberFormat fixed_point(const std::string& written) {
-  int64_t bits = 0, fraction = 0;
-  const char *const begin = written.data(), *const end = begin + written.size();
-  const auto whole = std::from_chars(begin, end, bits);
-  const bool dotted = whole.ec == std::errc() && whole.ptr != end && *whole.ptr == '.';
-  const auto behind = dotted ? std::from_chars(whole.ptr + 1, end, fraction) : whole;
-  if (!dotted || behind.ec != std::errc() || behind.ptr != end || bits < 2 || bits > 64 || fraction < 0 ||
-      fraction >= bits)
-    fail(ErrorKind::config, "option --fixed: ", in_quotes(written),
-         ": expected BITS.FRACTION, 2 to 64 bits of which fewer are behind the point, as in 16.12");
-  return {text("fixed ", bits, ".", fraction), {}, true, true, -fraction - 1, bits - 1 - fraction};
+  const auto format = read_fixed_point(written, kMostBits);
+  if (!format) fail(ErrorKind::config, "option --fixed: ", in_quotes(written), ": ", expected_fixed_point(kMostBits));
+  NumberFormat out{text("fixed ", format->bits, ".", format->fraction),
+                   {},
+                   true,
+                   true,
+                   -format->fraction - 1,
+                   format->bits - 1 - format->fraction};
+  if (format->bits <= kMostFixedBits) out.words = {"-d", "f32", "--fixed_point=" + written};
+  return out;
 }
 
 }  // namespace
@@ -39,11 +41,11 @@ std::vector<NumberFormat> number_formats(const std::string& fixed) {
   // Half of the least number of a type becomes 0: of f32 2^-150, of bf16 2^-134, of f16 2^-25.
   std::vector<NumberFormat> out = {{"f32", {"-d", "f32"}, true, true, -150, 128},
                                    {"f64", {"-d", "f64"}, true, false, -1075, 1024},
-                                   {"tf32", {"-d", "f32", "--tf32"}, false, true, -150, 128},
+                                   {"tf32", {"-d", "f32", "--tf32"}, false, true, -150, 128, false, true},
                                    {"bf16", {"-d", "bf16"}, true, true, -134, 128},
                                    {"f16", {"-d", "f16"}, true, true, -25, 16, true}};
   for (const char* bits : {"10", "8", "6"})
-    out.push_back({text("f16 -u ", bits), {"-d", "f16", "-u", bits}, true, true, -25, 16, true});
+    out.push_back({text("f16 -u ", bits), {"-d", "f16", "-u", bits}, true, true, -25, 16, true, true});
   out.push_back(fixed_point(fixed));
   return out;
 }

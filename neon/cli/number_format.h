@@ -13,7 +13,8 @@ struct NumberFormat {
   bool on_cpu, on_gpu;
   // A number of size 2^e becomes 0 for e below `vanishing`, and is beyond the largest one for e above `beyond`.
   int64_t vanishing, beyond;
-  bool scaled = false;  // gradients are stored times a loss scale
+  bool scaled = false;      // gradients are stored times a loss scale
+  bool same_range = false;  // it loses what an earlier format loses
   // The name in files: f16_u8.
   std::string key() const;
 };

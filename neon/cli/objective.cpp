@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Throws for a name that is none of the results'.
+// Throws a config error for a name that no result has.
 void check_metric(const std::string& metric, const std::vector<Metric::Result>& results) {
   std::vector<std::string> names = {"cost"};
   for (const Metric::Result& result : results) names.push_back(result.name);

@@ -18,6 +18,8 @@ constexpr Option kOptions[] = {
      "GPU by its number, from 0. Without -b it implies -b gpu. Default: the first GPU that works."},
     {"-d,--datatype", "f32|f64|f16|bf16", run, "datatype", takes_device,
      "Type of activations and weights. Default: the spec's, else f32."},
+    {"--fixed_point", "BITS.FRACTION", run, "fixed_point", takes_device,
+     "Emulate a fixed-point type, as 16.12: all bits and those behind the point. Default: the spec's, else none."},
     {"-w,--data_dir", "FOLDER", run, "data_dir", takes_data,
      "Folder to find data sets in and to download them to. Default: NEON_DATA_DIR, else the cache folder."},
     {"-r,--rng_seed", "N", run, "rng_seed", takes_data | takes_seed,

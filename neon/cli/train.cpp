@@ -51,7 +51,8 @@ void check_fixed(const CommandLine& line, const OpenedRun& opened, const std::st
     fail(ErrorKind::config, what, " cannot change when a run goes on; start another with --model_file ", path);
   };
   const Setting was = write_params(opened.run.options), now = write_params(line.run());
-  for (const char* fixed : {"batch_size", "datatype", "rng_seed", "rounding", "caffe", "tf32", "model_file"})
+  for (const char* fixed :
+       {"batch_size", "datatype", "fixed_point", "rng_seed", "rounding", "caffe", "tf32", "model_file"})
     check(!line.run_options.find(fixed) || now.find(fixed)->to_string() == was.find(fixed)->to_string(),
           text("--", fixed));
   // The spec counts where no option is given.
@@ -62,6 +63,9 @@ void check_fixed(const CommandLine& line, const OpenedRun& opened, const std::st
   check(options.batch_size.value_or(params.batch_size) == began.batch_size.value_or(then.params.batch_size),
         "batch_size");
   check(data_type(options, params) == data_type(began, then.params), "datatype");
+  check((options.fixed_point.empty() ? params.fixed_point : options.fixed_point) ==
+            (began.fixed_point.empty() ? then.params.fixed_point : began.fixed_point),
+        "fixed_point");
   check((options.rng_seed ? options.rng_seed : params.rng_seed) ==
             (began.rng_seed ? began.rng_seed : then.params.rng_seed),
         "rng_seed");

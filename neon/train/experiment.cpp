@@ -117,6 +117,7 @@ Setting Experiment::resolved(const RunOptions& options) const {
   if (options.batch_size) say("batch_size", *options.batch_size);
   if (options.rng_seed) say("rng_seed", *options.rng_seed);
   say("datatype", name_of(data_type(options, params)));
+  if (!options.fixed_point.empty()) say("fixed_point", options.fixed_point);
   Setting& phases = *out.find("phases");
   for (size_t i = 0; i < phases.items.size(); ++i)
     if (Setting* const layers = phases.items[i].find("layers")) *layers = phases_[i].network->resolved();
@@ -207,6 +208,20 @@ int kept_bits(int64_t asked, DType dtype) {
   return asked == kUsualRounding ? std::min(most, kUsualKeptBits) : int(asked);
 }
 
+FixedPoint fixed_point(const RunOptions& options, const ExperimentParams& params, DType dtype) {
+  const bool by_option = !options.fixed_point.empty();
+  const std::string& written = by_option ? options.fixed_point : params.fixed_point;
+  if (written.empty()) return {};
+  const auto out = read_fixed_point(written, kMostFixedBits);
+  const std::string wrong = !out ? text(in_quotes(written), ": ", expected_fixed_point(kMostFixedBits))
+                            : dtype == DType::f32
+                                ? ""
+                                : text(written, " is emulated in f32, but the run is in ", dtype, "; leave one out");
+  if (!wrong.empty() && by_option) fail(ErrorKind::config, "option --fixed_point: ", wrong);
+  if (!wrong.empty()) fail_about("fixed_point", wrong);
+  return *out;
+}
+
 }  // namespace
 
 DType data_type(const RunOptions& options, const ExperimentParams& params) {
@@ -219,6 +234,7 @@ StepOptions step_options(const RunOptions& options, const ExperimentParams& para
   out.batch = options.batch_size.value_or(params.batch_size);
   out.dtype = data_type(options, params);
   out.rounding = kept_bits(options.rounding, out.dtype);
+  out.fixed_point = fixed_point(options, params, out.dtype);
   out.caffe = options.caffe;
   out.blank = params.cost ? params.cost->blank() : -1;
   out.ema_decay = params.ema;

@@ -47,7 +47,7 @@ struct ExperimentParams {
   double ema = 0;
   Parallel parallel;
   std::string backend;
-  std::string datatype;
+  std::string datatype, fixed_point;
   std::optional<int64_t> rng_seed;
   static void describe(auto&& p) {
     p("dataset", &ExperimentParams::dataset, "Data set to take samples from, as in dataset: MNIST.", Required{});
@@ -84,6 +84,10 @@ struct ExperimentParams {
       "train_ before their names. 0: none; a number beyond the set's takes all.",
       at_least(0), Unit{"samples"});
     p("callbacks", &ExperimentParams::callbacks, "Actions at the end of an epoch, as in callbacks: [EarlyStop].");
+    describe_run(p);
+  }
+  // Length, steps and device of a run; options of the command line come first.
+  static void describe_run(auto&& p) {
     p("batch_size", &ExperimentParams::batch_size, "Samples in a step.", at_least(1), Alias{"batchsize"});
     p("epochs", &ExperimentParams::epochs, "Passes over the training set.", closed(1, 1e9));
     p("shuffle", &ExperimentParams::shuffle, "Draws a new order of the samples for every epoch, from the seed.");
@@ -107,6 +111,11 @@ struct ExperimentParams {
     p("datatype", &ExperimentParams::datatype,
       "Type of activations and weights. Option -d comes first. Samples stay f32 or bytes.",
       one_of({"", "f32", "f64", "f16", "bf16"}));
+    p("fixed_point", &ExperimentParams::fixed_point,
+      "Emulates a fixed-point type, BITS.FRACTION, as 16.12: all bits and those behind the point. The result of each "
+      "op "
+      "is rounded to the nearest number of the type, and saturates; sums inside an op are exact. Option --fixed_point "
+      "comes first.");
     p("rng_seed", &ExperimentParams::rng_seed, "Seed of all random numbers. Option -r comes first.", at_least(0));
   }
 };

@@ -15,7 +15,8 @@ constexpr int64_t kDeterministicSeed = 0;
 constexpr int64_t kUsualRounding = -1;
 
 struct RunOptions {
-  std::string data_dir, save_path, model_file, output_file, log_file, run_folder, backend, datatype, spec_dir, run_dir;
+  std::string data_dir, save_path, model_file, output_file, log_file, run_folder, backend, datatype, fixed_point,
+      spec_dir, run_dir;
   std::optional<int64_t> epochs, batch_size, rng_seed, eval_freq;
   SaveEpochs serialize;
   int64_t history = 1, device_id = 0, rounding = 0;
@@ -32,6 +33,8 @@ struct RunOptions {
     p("backend", &RunOptions::backend, "Device to compute on: cpu (also written mkl) or gpu (mgpu).",
       one_of({"", "cpu", "gpu", "mkl", "mgpu"}));
     p("datatype", &RunOptions::datatype, "Type of activations and weights.", one_of({"", "f32", "f64", "f16", "bf16"}));
+    p("fixed_point", &RunOptions::fixed_point,
+      "Emulated fixed-point type of all results: all bits and those behind the point.");
     p("epochs", &RunOptions::epochs, "Passes over the training set.", closed(1, 1e9));
     p("batch_size", &RunOptions::batch_size, "Samples in a step.", at_least(1));
     p("rng_seed", &RunOptions::rng_seed, "Seed of all random numbers.", at_least(0));

@@ -75,6 +75,11 @@ inline std::vector<Formula> all() {
       {"as_f32", [](L a, L, L) { return nearest(a, 23, -126); }, kAny, kUnused, kUnused},
       {"as_f16", [](L a, L, L) { return nearest(a, 10, -14); }, {-400, 400}, kUnused, kUnused},
       {"as_bf16", [](L a, L, L) { return nearest(a, 7, -126); }, {-400, 400}, kUnused, kUnused},
+      {"as_fixed",
+       [](L a, L b, L c) { return std::fmin(std::fmax(std::rint(a / b) * b, -c - b), c); },
+       kAny,
+       {0.25, 0.25},
+       {0.75, 0.75}},
       {"equal", [](L a, L b, L) { return L(a == b); }, {-2, 2}, {-2, 2}, kUnused},
       {"not_equal", [](L a, L b, L) { return L(a != b); }, {-2, 2}, {-2, 2}, kUnused},
       {"less", [](L a, L b, L) { return L(a < b); }, {-2, 2}, {-2, 2}, kUnused},
@@ -133,7 +138,7 @@ inline std::vector<Formula> all() {
 
 // Whether the derivative is meant to be another than the value's.
 inline bool straight_through(std::string_view name) {
-  return name == "sign_ste" || name == "as_f32" || name == "as_f16" || name == "as_bf16";
+  return name == "sign_ste" || name == "as_f32" || name == "as_f16" || name == "as_bf16" || name == "as_fixed";
 }
 
 // Operands through which no gradient is meant to flow: steps, choices, and the exponent of a shift.
