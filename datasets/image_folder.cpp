@@ -1,13 +1,13 @@
 // ImageFolder: images whose folder is their class, or a file beside them, in a folder or in tar archives of it.
 #include "datasets/image_classes.h"
+#include "datasets/test_images.h"
 
 namespace neon {
 
 namespace {
 
 struct FolderParams : ImageParams {
-  std::string path;
-  double test = 0;
+  std::string path, test = "auto";
   static void describe(auto&& p) {
     p("path", &FolderParams::path,
       "Folder or archive (.tar, .tar.gz, .tgz) with train/CLASS/IMAGE and test/CLASS/IMAGE, or with CLASS/IMAGE. Or "
@@ -16,14 +16,17 @@ struct FolderParams : ImageParams {
       "names.",
       Required{}, Alias{"image_dir"});
     p("test", &FolderParams::test,
-      "Share of the images to test with, drawn from the seed, where no folder is named test.", half_open(0, 1));
+      "Images to test with where no folder is named test: auto (a fifth, the same with every seed), none, or a share "
+      "as 0.1, drawn by the seed. They come from each class in proportion; files of the same bytes stay together.");
     ImageParams::describe(p);
   }
 };
 
 class ImageFolder : public Parametrized<Dataset, FolderParams> {
  public:
-  explicit ImageFolder(FolderParams given) : Parametrized(std::move(given)) { check_image_params(params); }
+  explicit ImageFolder(FolderParams given) : Parametrized(std::move(given)), test_(read_test_share(params.test)) {
+    check_image_params(params);
+  }
 
   Data load(const DataContext& context) const override {
     return finish(load_image_set(*images(context), context), context);
@@ -53,9 +56,11 @@ class ImageFolder : public Parametrized<Dataset, FolderParams> {
     out.images = std::move(arranged.images);
     out.class_names = std::move(arranged.classes);
     out.classes = int64_t(out.class_names.size());
-    draw_test_images(out, params.test, context);
+    draw_test_images(out, test_, context);
     return out;
   }
+
+  const TestShare test_;
 };
 
 NEON_REGISTER(Dataset, ImageFolder,

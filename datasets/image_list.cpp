@@ -10,6 +10,7 @@
 #include "datasets/image_samples.h"
 #include "datasets/labels.h"
 #include "datasets/table_header.h"
+#include "datasets/test_images.h"
 #include "neon/core/paths.h"
 
 namespace neon {
@@ -235,7 +236,7 @@ class ImageList : public Parametrized<Dataset, ListParams> {
     }
     check_unique(entries);
     ListLabels(params, entries).fill(least_classes(), out);
-    draw_test_images(out, params.test, context);
+    draw_test_images(out, {params.test}, context);
     return out;
   }
 

@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "datasets/gzip.h"
 #include "datasets/stored_images.h"
@@ -100,21 +99,6 @@ Shape image_sample_shape(const ImageSet& set) {
         trouble = error.what();
       }
   fail(ErrorKind::data, store.path(), ": holds no image that can be read: ", trouble);
-}
-
-void draw_test_images(ImageSet& set, double share, const DataContext& context) {
-  std::vector<LabelledImage>& images = set.images;
-  const std::string& source = set.source;
-  const auto n = int64_t(images.size()), count = int64_t(std::llround(share * double(n)));
-  if (share > 0 && std::ranges::count(images, LabelledImage::test, &LabelledImage::part) > 0)
-    fail(ErrorKind::config, "test: ", share, " of the training images, but ", source, " has test images of its own");
-  if (share > 0 && (count == 0 || count >= n))
-    fail(ErrorKind::data, source, ": ", n, " images are too few to test with ", share, " of them");
-  std::vector<int32_t> labels;
-  for (const LabelledImage& image : images) labels.push_back(image.label);
-  const auto order = context.rules >= 2 ? order_by_class(labels, set.classes, count, context.seed, "images/test")
-                                        : drawn_order(n, context.seed, "images/test");
-  for (int64_t i = n - count; i < n; ++i) images[size_t(order[size_t(i)])].part = LabelledImage::test;
 }
 
 std::array<int64_t, 3> count_parts(const std::vector<LabelledImage>& images) {

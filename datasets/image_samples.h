@@ -66,9 +66,6 @@ struct ImageSet {
 // LabelledImage::Part of a folder train, test, val ..., in small letters or capitals; -1: it says none.
 int part_named(std::string_view name);
 
-// Moves this share of the training images, drawn by the seed, from each class in proportion, to the test images. The
-// set must have had no test images.
-void draw_test_images(ImageSet& set, double share, const DataContext& context);
 // Sizes of the parts where no image is bad.
 std::array<int64_t, 3> count_parts(const std::vector<LabelledImage>& images);
 

@@ -21,7 +21,8 @@ namespace neon {
 //  1: parts are drawn without regard to classes; arrays of one-hot rows are values; the labels 1 to n of arrays have a
 //     class 0; whole numbers (n, H, W) beside images are values, not classes of pixels.
 //  2: CSV has numbers alone, as they are.
-constexpr int kDataRules = 3;
+//  3: ImageFolder keeps no images for the test unless the spec says so; files of the same bytes may be on both sides.
+constexpr int kDataRules = 4;
 
 // The columns of a table that samples were read from, so that they are found in another table.
 struct TableColumns {

@@ -1,8 +1,10 @@
 #include "datasets/stratify.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <string>
+#include <unordered_map>
 
 #include "neon/core/random.h"
 
@@ -62,6 +64,77 @@ std::vector<int64_t> order_by_class(std::span<const int32_t> labels, int64_t cla
   }
   kept.insert(kept.end(), removed.begin(), removed.end());
   return kept;
+}
+
+namespace {
+
+// The members of each group, groups by the first of their members in the order.
+std::vector<std::vector<int64_t>> members_of(const GroupedSamples& samples) {
+  std::vector<std::vector<int64_t>> out;
+  std::unordered_map<int64_t, size_t> place;
+  for (const int64_t i : samples.order) {
+    const bool alone = samples.groups.empty();
+    const size_t at = alone ? out.size() : place.emplace(samples.groups[size_t(i)], out.size()).first->second;
+    if (at == out.size()) out.emplace_back();
+    out[at].push_back(i);
+  }
+  return out;
+}
+
+class GroupTaker {
+ public:
+  explicit GroupTaker(const GroupedSamples& samples)
+      : labels_(samples.labels), sizes_(static_cast<size_t>(samples.classes)), taken_(samples.labels.size()) {
+    for (const int32_t label : labels_) ++sizes_[size_t(label)];
+  }
+
+  // `left`: how many of each class to take. Returns how many of `room` samples could not be taken.
+  int64_t run(const std::vector<std::vector<int64_t>>& groups, std::vector<int64_t> left, int64_t room) {
+    for (const auto& group : groups) take(group, left, room);
+    // Groups did not fit into some quotas: other classes give more, but no class its last sample.
+    for (size_t c = 0; c < left.size(); ++c) left[c] = std::max<int64_t>(0, sizes_[c] - 1);
+    for (const auto& group : groups)
+      if (!taken_[size_t(group.front())]) take(group, left, room);
+    return room;
+  }
+
+  const std::vector<int64_t>& sizes() const { return sizes_; }
+  std::vector<bool>& taken() { return taken_; }
+
+ private:
+  void take(const std::vector<int64_t>& group, std::vector<int64_t>& left, int64_t& room) {
+    if (int64_t(group.size()) > room) return;
+    bool fits = true;
+    for (const int64_t i : group) fits = --left[class_of(i)] >= 0 && fits;
+    if (!fits) {
+      for (const int64_t i : group) ++left[class_of(i)];
+      return;
+    }
+    for (const int64_t i : group) {
+      taken_[size_t(i)] = true;
+      --sizes_[class_of(i)];
+    }
+    room -= int64_t(group.size());
+  }
+
+  size_t class_of(int64_t i) const { return size_t(labels_[size_t(i)]); }
+
+  const std::vector<int32_t>& labels_;
+  std::vector<int64_t> sizes_;  // of the classes, without what is taken
+  std::vector<bool> taken_;
+};
+
+}  // namespace
+
+std::vector<bool> take_groups(const GroupedSamples& samples, int64_t taken) {
+  std::vector<std::vector<int64_t>> groups = members_of(samples);
+  GroupTaker drawn(samples), largest(samples);
+  const std::vector<int64_t> left = quotas(drawn.sizes(), int64_t(samples.labels.size()), taken, samples.class_rank);
+  const int64_t missing = drawn.run(groups, left, taken);
+  if (missing == 0) return std::move(drawn.taken());
+  // Single samples fill up what large groups leave.
+  std::ranges::stable_sort(groups, std::greater<size_t>(), [](const auto& group) { return group.size(); });
+  return std::move(largest.run(groups, left, taken) < missing ? largest.taken() : drawn.taken());
 }
 
 }  // namespace neon

@@ -16,4 +16,17 @@ std::vector<int64_t> order_by_class(std::span<const int32_t> labels, int64_t cla
 // The same without classes: any sample is as likely to be taken as another.
 std::vector<int64_t> drawn_order(int64_t n, uint64_t seed, std::string_view name);
 
+// Samples to take some of. Samples of one group stay together.
+struct GroupedSamples {
+  std::vector<int32_t> labels;  // by sample, each from 0 to classes - 1
+  int64_t classes = 1;
+  std::vector<int64_t> groups;      // by sample; empty: each sample is a group
+  std::vector<int64_t> order;       // of the samples, drawn: the first ones are taken first
+  std::vector<int64_t> class_rank;  // of the classes, drawn: which of equal remainders are rounded up
+};
+
+// Which samples to take away, about `taken` of them. Each class loses its share, rounded up or down, where groups allow
+// it. The last sample of a class stays, as long as others can be taken.
+std::vector<bool> take_groups(const GroupedSamples& samples, int64_t taken);
+
 }  // namespace neon

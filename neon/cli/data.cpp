@@ -131,8 +131,9 @@ struct OpenedImages {
   std::vector<std::string> selection;  // what of a spec's set is about the samples used: "subset_pct: 10"
   bool autoencoder = false;
 };
-// Opens the images of a folder, an archive, a list, or the data set of a spec. Prints warnings.
-OpenedImages open_images(const CommandLine& line, const std::string& path) {
+// Opens the images of a folder, an archive, a list, or the data set of a spec. `test` is ImageFolder's key where there
+// is no spec. Prints warnings.
+OpenedImages open_images(const CommandLine& line, const std::string& path, const char* test) {
   const RunOptions options = line.run();
   OpenedSpec spec;
   std::unique_ptr<Dataset> own;
@@ -142,7 +143,8 @@ OpenedImages open_images(const CommandLine& line, const std::string& path) {
     if (!line.overrides.empty() || !line.values.empty())
       fail(ErrorKind::config, line.overrides.empty() ? "--value" : "--set", " changes a spec, but ", path,
            " is no spec; leave it out");
-    const Setting params = Setting::map({{"path", Setting::scalar(path), {}}});
+    Setting params = Setting::map({{"path", Setting::scalar(path), {}}});
+    if (!is_list(path)) params.entries.push_back({"test", Setting::scalar(test), {}});
     own = Registry<Dataset>::get().create(Setting::map({{is_list(path) ? "ImageList" : "ImageFolder", params, {}}}));
   }
   const Dataset& dataset = own ? *own : *spec.experiment->params.dataset;
@@ -185,7 +187,7 @@ int run_data_check(const CommandLine& line) {
   const std::string path = find_image_store(given, data_context(line.run(), "", 0, none), looked_for);
   if (!path.empty() && file_exists(join_path(path, "index.json")))
     return check_shards(path) ? 0 : exit_code(ErrorKind::data);
-  const auto [set, source, seed, selection, autoencoder] = open_images(line, given);
+  const auto [set, source, seed, selection, autoencoder] = open_images(line, given, "none");
   if (!selection.empty())
     print_warnings({text(source, ": ", join(selection, ", "), " changes nothing here: all images are checked")});
   std::vector<CheckedImage> checked = check_images(*set);
@@ -282,7 +284,7 @@ PackOptions pack_options(const CommandLine& line, const OpenedImages& opened) {
 int run_data_pack(const CommandLine& line) {
   outlive_closed_pipes();
   const auto given = operands(line, 2);
-  const OpenedImages opened = open_images(line, given[0]);
+  const OpenedImages opened = open_images(line, given[0], "auto");
   if (line.of_verb.size.value_or(0) > 0 && !line.of_verb.pixels)
     fail(ErrorKind::config, "--size: files are packed as they are; give --pixels too, or size: N in the spec");
   const auto& [set, source, seed, selection, autoencoder] = opened;

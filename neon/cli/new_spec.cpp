@@ -75,7 +75,8 @@ int run_new_photos(const CommandLine& line) {
   constexpr int64_t kSide = 64, kCrop = 56;
   const std::string& path = operand_for_new(line, 1);
   // All images of one size, as the data set wants them here.
-  const NewData data(line, "ImageFolder", {entry("path", path), entry("size", std::to_string(kSide))});
+  const NewData data(line, "ImageFolder",
+                     {entry("path", path), entry("size", std::to_string(kSide)), entry("test", "none")});
   const DataCheck& check = data.check();
   const auto set = data.set().images(data.context());
   const bool split = check.test_size + check.validation_size > 0, sized = data.given("size");
@@ -85,7 +86,8 @@ int run_new_photos(const CommandLine& line) {
   std::vector<NewData::Line> lines = {
       {"path", in_spec(path), ""},
       {"size", std::to_string(side), "            # pixels; a larger size sees more and takes longer"}};
-  if (!split) lines.push_back({"test", "0.2", "           # a fifth of the images is kept for the test"});
+  if (!split)
+    lines.push_back({"test", "auto", "          # a fifth of the images is kept for the test; none trains with all"});
   const std::string spec =
       text(data.spec(lines), "augment:               # random changes of the training images\n  - RandomCrop: ",
            crops ? text("{size: ", kCrop, "}") : "{pad: 2}",

@@ -97,6 +97,29 @@ batch_size: 8
         self.write("colours/train/red/39.png", b"")
         self.assertIn("39.png: expected a JPEG or PNG image; it looks like an empty file", self.neon(spec, code=3).err)
 
+    def test_a_folder_without_test_images(self):
+        write_colours(self)
+        os.rename(self.path("colours/train"), self.path("photos"))
+        rest = ("layers: [Affine: {nout: 2, init: Kaiming, activation: Softmax}]\ncost: CrossEntropyMulti\n"
+                "optimizer: {GradientDescentMomentum: {learning_rate: 0.05}}\nbatch_size: 8\nepochs: 2\n")
+        spec = self.write("p.yaml", "dataset: {ImageFolder: {path: photos}}\n" + rest)
+        note = "note: photos: has no test images, so 16 of its 80 are kept for the test, the same in every run; " \
+               "test: none trains with all\n"
+        check = self.neon("check", spec)
+        self.assertEqual(check.err.count(note), 1)
+        self.assertIn("64 training and 16 test samples", check.out)
+        self.assertEqual(self.neon("-r", "1", "-s", "m", spec).err.count(note), 1)
+        self.assertIn("(photos, 16 samples)", self.neon("eval", "m").out)
+        everything = self.neon("eval", "m", "photos")
+        self.assertIn("80 samples", everything.out)
+        self.assertNotIn("note: photos", everything.err)
+        self.neon("data", "pack", "photos", "shards")
+        self.assertIn("64 training and 16 test samples", self.neon("check", "--set", "dataset={Shards: {path: shards}}", spec).out)
+        everything = self.neon("check", "--set", "dataset.test=none", spec)
+        self.assertNotIn("note: photos", everything.err)
+        self.assertIn("80 training", everything.out)
+        self.refused(2, "check", "--set", "dataset.test=most", spec, says="test: 'most' is neither auto, nor none, nor a share")
+
     def test_arrays_of_images_in_either_order_of_axes(self):
         images = np.random.default_rng(3).integers(0, 255, (24, 3, 6, 5), np.uint8)
         last = images.transpose(0, 2, 3, 1)

@@ -22,7 +22,7 @@ class New(support.Case):
         spec, out = self.trained("photos", "colours", epochs=6)
         self.assertIn("colours: 100 images of 2 classes: blue, red", spec)
         self.assertIn("size: 9 ", spec)  # the images are 12 x 9
-        self.assertNotIn("test: 0.2", spec)
+        self.assertNotIn("test: auto", spec)
         # The classes differ by their colour alone.
         self.assertLess(float(re.search(r"Top1Misclass (\S+) %", out)[1]), 30)
 
@@ -34,7 +34,7 @@ class New(support.Case):
                 self.write(f"my photos/{kind}/{i}.png", png(draw.integers(0, 255, (80, 70, 3), dtype=np.uint8)))
         spec, out = self.trained("photos", "my photos", epochs=1)
         self.assertIn('path: "my photos"\n', spec)
-        self.assertIn("test: 0.2 ", spec)
+        self.assertIn("test: auto ", spec)
         self.assertIn("size: 64 ", spec)
         self.assertIn("test: Top1Misclass", out)
 

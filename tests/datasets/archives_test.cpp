@@ -13,14 +13,15 @@ using namespace neon_test;
 
 namespace {
 
-// Samples KEY.png, KEY.cls and KEY.json; the image of class k is picture(8, 8, 3, k).
+// Samples KEY.png, KEY.cls and KEY.json. The image of class k is picture(8, 8, 3, k), but each file has bytes of its
+// own.
 Files keyed(int first, const std::vector<int>& classes) {
   Files out;
   for (size_t i = 0; i < classes.size(); ++i) {
     const std::string key = text("n0", size_t(first) + i, "_7");
     out.emplace_back(key + ".cls", text(classes[i], i % 2 ? "\n" : ""));
     out.emplace_back(key + ".json", "{}");
-    out.emplace_back(key + ".png", png_of(picture(8, 8, 3, classes[i])));
+    out.emplace_back(key + ".png", png_of(picture(8, 8, 3, classes[i])) + key);
   }
   return out;
 }
@@ -74,9 +75,10 @@ TEST_CASE("shards of WebDataset: a folder, a pattern, one file, in memory and st
       CHECK(data.classes == 3);
       CHECK(data.class_names == std::vector<std::string>{"0", "1", "2"});
     }
-    CHECK(labels_of(load_archive(dir, {{"path", "flat/a-train-{000..001}.tar"}}, stream).train) ==
+    CHECK(labels_of(load_archive(dir, {{"path", "flat/a-train-{000..001}.tar"}, {"test", "none"}}, stream).train) ==
           Labels{2, 0, 1, 1, 2});
-    CHECK(labels_of(load_archive(dir, {{"path", "wds/train/001.tar"}}, stream).train) == Labels{1, 2});
+    CHECK(labels_of(load_archive(dir, {{"path", "wds/train/001.tar"}, {"test", "none"}}, stream).train) ==
+          Labels{1, 2});
     CHECK(load_archive(dir, {{"path", "wds/train"}, {"test", "0.4"}}, stream).test.size() == 2);
   }
   REQUIRE(std::system(text("cd ", dir.path(),
@@ -84,7 +86,7 @@ TEST_CASE("shards of WebDataset: a folder, a pattern, one file, in memory and st
                            "tar czf plain.tgz plain && mkdir one && cp wds/train/000.tar one")
                           .c_str()) == 0);
   for (const char* path : {"plain", "plain.tgz", "one"})
-    CHECK(labels_of(load_archive(dir, {{"path", path}}).train) == Labels{2, 0, 1});
+    CHECK(labels_of(load_archive(dir, {{"path", path}, {"test", "none"}}).train) == Labels{2, 0, 1});
 }
 
 TEST_CASE("braces, stars and what several paths have in common") {
@@ -106,6 +108,7 @@ TEST_CASE("braces, stars and what several paths have in common") {
 }
 
 TEST_CASE("a pattern is expanded in folders whose names look like patterns") {
+  const std::pair<std::string, std::string> none{"test", "none"};
   for (const char* name : {"sp{x}", "sp{a,b}", "sp*x", "sp?", "sp[1]", "sp\\*"}) {
     INFO(name);
     const TempDir dir;
@@ -115,8 +118,8 @@ TEST_CASE("a pattern is expanded in folders whose names look like patterns") {
     for (const char* path : {"t-*.tar", "t-{0,1}.tar", "t-?.{tar,tar}"}) {
       DataContext context = offline();
       context.spec_dir = dir / name;
-      CHECK(labels_of(make("ImageFolder", {{"path", path}})->load(context).train) == Labels{2, 0, 1, 1, 2});
-      CHECK(labels_of(load_archive(dir, {{"path", dir / name + "/" + path}}).train) == Labels{2, 0, 1, 1, 2});
+      CHECK(labels_of(make("ImageFolder", {{"path", path}, none})->load(context).train) == Labels{2, 0, 1, 1, 2});
+      CHECK(labels_of(load_archive(dir, {{"path", dir / name + "/" + path}, none}).train) == Labels{2, 0, 1, 1, 2});
     }
   }
 }
@@ -195,7 +198,7 @@ TEST_CASE("there may be more archives than files that a process may have open") 
   const rlimit few{200, before.rlim_max};
   setrlimit(RLIMIT_NOFILE, &few);
   for (const char* stream : {"false", "true"})
-    CHECK(labels_of(load_archive(dir, {{"path", "many"}}, stream).train) == expected);
+    CHECK(labels_of(load_archive(dir, {{"path", "many"}, {"test", "none"}}, stream).train) == expected);
   setrlimit(RLIMIT_NOFILE, &before);
 }
 
@@ -207,7 +210,7 @@ TEST_CASE("an image may have other images beside it that are no samples") {
   std::vector<std::string> warnings;
   DataContext context = offline(dir.path());
   context.warnings = &warnings;
-  CHECK(labels_of(make("ImageFolder", {{"path", "a.tar"}})->load(context).train) == Labels{1, 0});
+  CHECK(labels_of(make("ImageFolder", {{"path", "a.tar"}, {"test", "none"}})->load(context).train) == Labels{1, 0});
   REQUIRE(warnings.size() == 1);
   CHECK(warnings[0].find("3 files that are no images or have no label of their own are left out") != std::string::npos);
 }

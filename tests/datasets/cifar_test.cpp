@@ -125,7 +125,8 @@ TEST_CASE("the same images as JPEGs may stand in, and a warning says so") {
   const TempDir dir;
   for (int k = 0; k < 10; ++k) dir.write(text("jpegs/class", k, "/0.png"), png_of(picture(32, 32, 3, k)));
   Setting setting = object("CIFAR10");
-  setting.entries[0].value = Setting::map({{"fallback", object("ImageFolder", {{"path", "jpegs"}}), {}}});
+  setting.entries[0].value =
+      Setting::map({{"fallback", object("ImageFolder", {{"path", "jpegs"}, {"test", "none"}}), {}}});
   const auto set = Registry<Dataset>::get().create(setting);
   std::vector<std::string> warnings;
   DataContext context = offline(dir.path());

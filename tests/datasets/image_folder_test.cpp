@@ -125,7 +125,7 @@ TEST_CASE("one folder is split by the seed; a folder val serves as test") {
   const Data data = load_images(dir, "ImageFolder", {{"path", "all"}, {"test", "0.5"}});
   CHECK(data.train.size() == 3);
   CHECK(data.test.size() == 3);
-  CHECK(load_images(dir, "ImageFolder", {{"path", "all"}}).test.size() == 0);
+  CHECK(load_images(dir, "ImageFolder", {{"path", "all"}, {"test", "none"}}).test.size() == 0);
   for (const char* share : {"0.01", "0.99"})
     CHECK(folder_trouble(dir, {{"path", "all"}, {"test", share}}) ==
           text("data: all: 6 images are too few to test with ", share, " of them"));

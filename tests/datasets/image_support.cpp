@@ -23,6 +23,13 @@ Tensor picture(int64_t height, int64_t width, int64_t channels, int kind) {
   return out;
 }
 
+std::string numbered_png(int number, int64_t side) {
+  Tensor image = picture(side, side, 3);
+  image.set(0, number % 256);
+  image.set(1, number / 256);
+  return png_of(image);
+}
+
 std::string jpeg_of(const Tensor& image, int quality, bool progressive, ColourBlock block) {
   jpeg_compress_struct info;
   jpeg_error_mgr errors;

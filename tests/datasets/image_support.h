@@ -12,6 +12,8 @@ namespace neon_test {
 
 // (H,W,channels) u8 of smooth colours, other ones for another `kind`.
 neon::Tensor picture(int64_t height, int64_t width, int64_t channels, int kind = 0);
+// A PNG of such colours; each number, up to 65535, gives another image.
+std::string numbered_png(int number, int64_t side = 6);
 
 // Pixels of a JPEG that share a colour; each has a brightness of its own.
 struct ColourBlock {

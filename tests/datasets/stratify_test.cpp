@@ -120,8 +120,7 @@ TEST_CASE("a run of an old checkpoint draws as it did") {
 
 TEST_CASE("images in memory and streamed are drawn by class alike") {
   const TempDir dir;
-  const Tensor image(DType::u8, {2, 2, 3});
-  for (int i = 0; i < 40; ++i) dir.write(text("images/", i < 30 ? "a" : "b", "/", i, ".png"), png_of(image));
+  for (int i = 0; i < 40; ++i) dir.write(text("images/", i < 30 ? "a" : "b", "/", i, ".png"), numbered_png(i, 2));
   Keys keys{{"path", dir / "images"}, {"test", "0.2"}, {"validation", "0.25"}};
   const auto held = make("ImageFolder", keys);
   const Data data = held->load(offline("", 2));

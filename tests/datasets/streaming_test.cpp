@@ -93,7 +93,7 @@ TEST_CASE("what is larger than its share of the room is streamed, unless it can 
   context.warnings = &warnings;
   const std::string packed = dir / "images.tar.gz";
   REQUIRE(std::system(("tar -C " + (dir / "images") + " -czf " + packed + " train").c_str()) == 0);
-  CHECK_FALSE(is_streamed(packed, {}, 1));
+  CHECK_FALSE(is_streamed(packed, {{"test", "none"}}, 1));
   REQUIRE(warnings.size() == 1);
   CHECK(warnings[0].find("images.tar.gz: a compressed archive is read from its start to its end only") !=
         std::string::npos);

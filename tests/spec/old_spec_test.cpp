@@ -230,7 +230,8 @@ TEST_CASE("0.9: an Imageset is read from its macrobatches, if they are there") {
                     "dotransforms: True, num_channels: 1}";
     return parts.part("dataset");
   };
-  CHECK(dataset() == "{ImageFolder: {path: /data/birds, size: 32, channels: 1, normalize: false, validation: 0.2}}");
+  CHECK(dataset() ==
+        "{ImageFolder: {path: /data/birds, size: 32, channels: 1, normalize: false, test: none, validation: 0.2}}");
   put_file(save_dir + "/dataset_cache.pkl", "x");
   CHECK(dataset() == "{ImageFolder: {path: \"" + save_dir + "\", size: 32, channels: 1, normalize: false}}");
 }

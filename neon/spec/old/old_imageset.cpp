@@ -101,9 +101,11 @@ void finish_imageset(OldTranslation& t, const OldObject& object, OldResult& out)
   translate_crops(t, object, out, size, crop);
   translate_counts(t, object, out);
   std::erase_if(out.params.entries, [](const auto& entry) { return entry.key == "validation"; });
-  if (!image_net && batches.is_null())
-    out.set("validation",
-            Setting::scalar(number(t.number_of(object, "validation_pct", 0.2)), object.where_of("validation_pct")));
+  if (!image_net && batches.is_null()) {
+    const Location where = object.where_of("validation_pct");
+    out.set("test", Setting::scalar("none", where));
+    out.set("validation", Setting::scalar(number(t.number_of(object, "validation_pct", 0.2)), where));
+  }
   t.shuffle = true;
   t.remark(object.node.where(),
            text("images are read from ", folder.value, batches.is_null() ? "" : ", the macrobatches",

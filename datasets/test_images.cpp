@@ -1,0 +1,147 @@
+#include "datasets/test_images.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "datasets/hash.h"
+#include "datasets/stratify.h"
+#include "datasets/table_cell.h"
+#include "neon/core/random.h"
+#include "neon/core/threads.h"
+
+namespace neon {
+
+namespace {
+
+constexpr double kShareByDefault = 0.2;
+constexpr const char* kTestStream = "images/test";
+
+// The images in an order drawn by the stream (seed, kTestStream): by class and name, wherever the folder or archive is.
+std::vector<int64_t> order_by_name(const ImageSet& set, uint64_t seed) {
+  struct Drawn {
+    uint64_t number;
+    const std::string* name;
+    int64_t index;
+  };
+  std::vector<Drawn> drawn;
+  for (size_t i = 0; i < set.images.size(); ++i) {
+    const LabelledImage& image = set.images[i];
+    const std::string file = image.name.substr(image.name.rfind('/') + 1);
+    Stream stream(seed, text(kTestStream, '/', name_at(set.class_names, image.label), '/', file));
+    const uint64_t high = stream.bits();
+    drawn.push_back({high << 32 | stream.bits(), &image.name, int64_t(i)});
+  }
+  std::ranges::sort(drawn, [](const Drawn& a, const Drawn& b) {
+    return a.number != b.number ? a.number < b.number : *a.name < *b.name;
+  });
+  std::vector<int64_t> out;
+  for (const Drawn& one : drawn) out.push_back(one.index);
+  return out;
+}
+
+// As versions of rules 1 to 3 drew them.
+void draw_by_place(ImageSet& set, int64_t count, const DataContext& context) {
+  std::vector<int32_t> labels;
+  for (const LabelledImage& image : set.images) labels.push_back(image.label);
+  const auto n = int64_t(labels.size());
+  const auto order = context.rules >= 2 ? order_by_class(labels, set.classes, count, context.seed, kTestStream)
+                                        : drawn_order(n, context.seed, kTestStream);
+  for (int64_t i = n - count; i < n; ++i) set.images[size_t(order[size_t(i)])].part = LabelledImage::test;
+}
+
+}  // namespace
+
+TestShare read_test_share(const std::string& written) {
+  TestShare out;
+  if (written == "auto") return {kShareByDefault, true};
+  if (written == "none") return out;
+  if (!parse_number(written, out.share) || !(out.share >= 0 && out.share < 1))
+    fail(ErrorKind::config, "test: ", in_quotes(written), " is neither auto, nor none, nor a share from 0 to below 1");
+  return out;
+}
+
+namespace {
+
+// The default share of the images, without the last one of any class.
+int64_t count_by_default(const ImageSet& set) {
+  std::vector<bool> seen(static_cast<size_t>(set.classes));
+  for (const LabelledImage& image : set.images) seen[size_t(image.label)] = true;
+  const auto n = int64_t(set.images.size());
+  return std::min<int64_t>(std::llround(kShareByDefault * double(n)), n - std::ranges::count(seen, true));
+}
+
+// Gives so many images to the test, and returns how many these are, which may be fewer.
+int64_t give_to_test(ImageSet& set, int64_t count, uint64_t seed) {
+  std::vector<int32_t> labels;
+  for (const LabelledImage& image : set.images) labels.push_back(image.label);
+  const std::vector<bool> taken =
+      take_groups({std::move(labels), set.classes, same_bytes(set), order_by_name(set, seed),
+                   drawn_order(set.classes, seed, text(kTestStream, "/classes"))},
+                  count);
+  for (size_t i = 0; i < taken.size(); ++i)
+    if (taken[i]) set.images[i].part = LabelledImage::test;
+  return std::ranges::count(taken, true);
+}
+
+void draw_by_default(ImageSet& set, const DataContext& context) {
+  const int64_t count = count_by_default(set), taken = count > 0 ? give_to_test(set, count, 0) : 0;
+  const size_t n = set.images.size();
+  context.note(taken == 0 ? text(set.source, ": ", n, " images are too few to keep some for the test")
+                          : text(set.source, ": has no test images, so ", taken, " of its ", n,
+                                 " are kept for the test, the same in every run; test: none trains with all"));
+}
+
+}  // namespace
+
+void draw_test_images(ImageSet& set, const TestShare& test, const DataContext& context) {
+  constexpr int kRulesOfTestShare = 4;
+  if (test.share == 0) return;
+  const bool has_test = std::ranges::count(set.images, LabelledImage::test, &LabelledImage::part) > 0;
+  if (test.by_default) {
+    if (context.rules >= kRulesOfTestShare && !has_test) draw_by_default(set, context);
+    return;
+  }
+  if (has_test)
+    fail(ErrorKind::config, "test: ", test.share, " of the training images, but ", set.source,
+         " has test images of its own");
+  const auto n = int64_t(set.images.size()), count = int64_t(std::llround(test.share * double(n)));
+  if (count == 0 || count >= n)
+    fail(ErrorKind::data, set.source, ": ", n, " images are too few to test with ", test.share, " of them");
+  if (context.rules < kRulesOfTestShare) return draw_by_place(set, count, context);
+  if (give_to_test(set, count, context.seed) == 0)
+    fail(ErrorKind::data, set.source, ": too few of its ", n,
+         " images differ in their bytes to test with some of them");
+}
+
+std::vector<int64_t> same_bytes(const ImageSet& set) {
+  const std::vector<LabelledImage>& images = set.images;
+  std::unordered_map<int64_t, std::vector<int64_t>> of_size;
+  for (size_t i = 0; i < images.size(); ++i) of_size[set.store->bytes_of(images[i].name)].push_back(int64_t(i));
+  std::vector<int64_t> out(images.size()), suspects;
+  for (size_t i = 0; i < images.size(); ++i) {
+    out[i] = int64_t(i);
+    if (of_size[set.store->bytes_of(images[i].name)].size() > 1) suspects.push_back(int64_t(i));
+  }
+  std::vector<std::string> names, sums(suspects.size());
+  for (const int64_t i : suspects) names.push_back(images[size_t(i)].name);
+  set.store->want(std::move(names));
+  const int threads = available_threads();
+  for (auto files = set.store->next(); !files.empty(); files = set.store->next()) {
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
+    for (size_t k = 0; k < files.size(); ++k) try {
+        set.store->load(files[k]);
+        sums[files[k].index] = sha256(files[k].content);
+        files[k].content = {};
+      } catch (const std::exception&) {  // reported when its samples are read
+      }
+  }
+  std::unordered_map<std::string, int64_t> first;
+  for (size_t k = 0; k < suspects.size(); ++k)
+    if (!sums[k].empty()) out[size_t(suspects[k])] = first.emplace(sums[k], suspects[k]).first->second;
+  return out;
+}
+
+}  // namespace neon

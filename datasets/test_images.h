@@ -1,0 +1,26 @@
+// Which images of a set are kept to test with, where no folder or list says so.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "datasets/image_samples.h"
+
+namespace neon {
+
+struct TestShare {
+  double share = 0;
+  bool by_default = false;  // nobody asked for it: a set that has test images of its own, or too few, has no share
+};
+// "auto" is a fifth by default, "none" no share. Throws a config error for a text that is neither, and no share.
+TestShare read_test_share(const std::string& written);
+
+// Moves this share of the training images, from each class in proportion, to the test images. A share by default is the
+// same for all seeds, and noted; another one is drawn by the seed. Both depend on the images' names and classes, not on
+// their order. Files of the same bytes stay together. Throws a config error if the set has test images of its own.
+void draw_test_images(ImageSet& set, const TestShare& test, const DataContext& context);
+
+// A number for each image: those whose files have the same bytes have the same number. Reads only files that share
+// their size with others.
+std::vector<int64_t> same_bytes(const ImageSet& set);
+
+}  // namespace neon
