@@ -13,6 +13,7 @@
 #include "neon/cli/usage.h"
 #include "neon/cli/verb.h"
 #include "neon/core/error.h"
+#include "neon/core/nearest_file.h"
 #include "neon/core/paths.h"
 #include "neon/core/version.h"
 
@@ -159,6 +160,8 @@ class Reader {
   void check_is_file(const std::string& word) const {
     if (word.empty() || word.find_first_of("./") != word.npos || access(word.c_str(), F_OK) == 0) return;
     if (line_.operands.size() > 1 || resembles_verb(word)) unknown_verb(word);
+    fail(ErrorKind::config, word, ": there is no such file or verb", nearest_file(word),
+         "; neon --help lists the verbs");
   }
 
   // After CLI11 saw -h: of the verb that is there, else of all.

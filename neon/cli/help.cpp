@@ -5,6 +5,7 @@
 
 #include "neon/cli/usage.h"
 #include "neon/cli/verb.h"
+#include "neon/core/foreign_keys.h"
 #include "neon/train/experiment.h"
 #include "neon/train/terminal.h"
 
@@ -128,6 +129,15 @@ std::vector<std::function<void()>> pages_of(const std::string& name) {
   return out;
 }
 
+// For a word of other frameworks: what to write here. "" for other words.
+std::string instead_of_foreign(const std::string& name) {
+  if (const std::string mend = foreign_name_mend(name); !mend.empty()) return "; " + mend;
+  const std::string own = own_key(name);
+  if (own == name) return "";
+  const std::string takers = having_parameter(own);
+  return text("; neon's key is ", own, takers.empty() ? "" : ", a parameter of " + takers);
+}
+
 [[noreturn]] void unknown_name(const std::string& name) {
   std::vector<std::string> known = schema_of<ExperimentParams>().names();
   known.push_back("spec");
@@ -136,9 +146,11 @@ std::vector<std::function<void()>> pages_of(const std::string& name) {
     known.push_back(category.name);
     for (const EntryInfo* entry : everything_in(category)) known.push_back(entry->name);
   }
-  const std::string takers = having_parameter(name);
-  fail(ErrorKind::config, "nothing is named ", in_quotes(name), takers.empty() ? did_you_mean(name, known) : "",
-       takers.empty() ? "" : "; it is a parameter of " + takers,
+  const std::string takers = having_parameter(name), foreign = instead_of_foreign(name);
+  const std::string hint = !takers.empty()    ? "; it is a parameter of " + takers
+                           : !foreign.empty() ? foreign
+                                              : did_you_mean(name, known);
+  fail(ErrorKind::config, "nothing is named ", in_quotes(name), hint,
        "; neon help lists what a spec can name, neon --help the options");
 }
 

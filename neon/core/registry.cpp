@@ -121,6 +121,13 @@ void add_foreign_name(const char* category, const char* name, const char* mend) 
   foreign_names()[category].push_back({name, mend});
 }
 
+std::string foreign_name_mend(std::string_view name) {
+  for (const auto& [category, names] : foreign_names())
+    for (const ForeignName& foreign : names)
+      if (lower(foreign.name) == lower(name)) return foreign.mend;
+  return "";
+}
+
 const EntryInfo* find_in_category(const char* category, std::string_view name, std::string& error) {
   constexpr size_t kMostNames = 24;  // that a message lists
   // A dotted path, as neon 1.x allowed (neon.layers.Affine), means its last part.

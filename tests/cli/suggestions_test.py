@@ -50,6 +50,14 @@ class Suggestions(Case):
                 self.assertIn(old, IRIS)
                 self.refused(2, "check", self.spec(IRIS.replace(old, new)), says=says)
 
+    def test_help_of_words_of_other_frameworks(self):
+        for word, says in ("lr", "neon's key is learning_rate, a parameter of Adagrad, Adam, AdamW"), ("loss", "neon's key is cost; neon help"), \
+                ("kernel_size", "neon's key is fshape, a parameter of "), ("Conv2D", "write `Conv: {fshape: 3, nofm: N}`"), \
+                ("categorical_crossentropy", "write `CrossEntropyMulti`, after `activation: Softmax`"), \
+                ("wdecay", "it is a parameter of AdamW, "), ("Rectlinn", "did you mean Rectlin"):
+            said = self.refused(2, "help", word, says=[f"nothing is named '{word}'; ", says]).err
+            self.assertEqual("did you mean" in said, word == "Rectlinn", said)
+
     def test_each_thing_is_named_once(self):
         spec = self.spec(IRIS.replace("activation: Tanh", "activation: relux"))
         said = self.refused(2, "check", spec, says="did you mean").err

@@ -75,6 +75,7 @@ class Verbs(Case):
             self.refused(2, word, spec, says=f"'{word}' is no verb; did you mean {verb}?")
         self.refused(2, "evaluate", says="'evaluate' is no verb; did you mean neon eval?")
         self.refused(2, "blorb", spec, says="'blorb' is no verb; neon --help lists the verbs")
+        self.refused(2, "blorb", says="blorb: there is no such file or verb; neon --help lists the verbs")
         self.refused(2, "data", "pak", says="did you mean pack?")
         self.write("test", self.read(spec))
         self.neon("-e", "1", "test")  # a file of that name is a spec
