@@ -280,7 +280,7 @@ constexpr Option kOptions[] = {
      "of "
      "it."},
     {"--no_progress_bar", "", line, "progress_bar", 0, "Print no progress lines."},
-    {"--caffe", "", line, "caffe", 0, "Use Caffe's output sizes of pooling and its scaling of dropout."},
+    {"--caffe", "", line, "caffe", 0, "Use Caffe's output sizes and means of pooling, and its scaling of dropout."},
     {"--deterministic", "", line, "deterministic", 0,
      "Choose only deterministic algorithms. Without -r the seed is 0."},
     {"--tf32", "", line, "tf32", 0,

@@ -87,7 +87,8 @@ void match_classes(Data& data, const std::vector<std::string>& trained, const st
   if (!unknown.empty() || !missing.empty())
     fail(ErrorKind::data, data.source, ": its classes are not those of ", path,
          unknown.empty() ? "" : text("; unknown to the net: ", unknown),
-         missing.empty() ? "" : text("; missing here: ", missing), "; give the folders or labels the names of then");
+         missing.empty() ? "" : text("; missing here: ", missing),
+         "; rename the folders or labels as the net has them");
   if (!some && data.class_names.size() != trained.size())
     fail(ErrorKind::data, data.source, ": has ", data.class_names.size(), " classes, the net of ", path, " has ",
          trained.size(), ", and some of one name");

@@ -46,7 +46,7 @@ struct RunOptions {
     p("rounding", &RunOptions::rounding,
       "Bits of mantissa that updates keep, by stochastic rounding; 0: all, -1: 10, or 7 for bf16.", at_least(-1));
     p("progress_bar", &RunOptions::progress_bar, "Shows progress.");
-    p("caffe", &RunOptions::caffe, "Uses Caffe's output sizes of pooling and its scaling of dropout.");
+    p("caffe", &RunOptions::caffe, "Uses Caffe's output sizes and means of pooling, and its scaling of dropout.");
     p("deterministic", &RunOptions::deterministic,
       "Chooses only deterministic algorithms; without a seed, uses seed 0.");
     p("tf32", &RunOptions::tf32, "Computes f32 products on a GPU from operands with 10 bits of mantissa.");
