@@ -53,6 +53,11 @@ def main():
                     sys.exit(f"{program} finds a module that is not of its installation")
                 module.with_suffix(".away").rename(module)
                 passed += 1
+        for form in "man1/neon.1", "bash-completion/completions/neon", "site-functions/_neon", "vendor_completions.d/neon.fish":
+            texts = [path.read_text() for path in pathlib.Path(root).rglob("*") if str(path).endswith("/" + form)]
+            if len(texts) != 1 or "predict" not in texts[0]:
+                sys.exit(f"{form}: installed {len(texts)} times, or without the verbs")
+            passed += 1
         version = run("pkg-config", "--modversion", "neon", **finding).strip()
         said = run(neon, "--version").strip()
         if said != "neon " + version:

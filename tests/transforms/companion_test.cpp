@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <set>
 
 #include "neon/core/random.h"
 #include "tests/support/golden.h"
@@ -24,7 +25,8 @@ struct Moved {
 };
 
 // The companion has the images' own numbers, or as labels of pixels the places in the image, y * kMovedWidth + x.
-Moved moved(const std::string& list, bool training, bool labels, const Arithmetic& arithmetic) {
+Moved moved(const std::string& list, bool training, bool labels, const Arithmetic& arithmetic,
+            uint64_t seed = kMovedSeed) {
   Graph graph;
   const Shape shape{kMovedImages, kMovedHeight, kMovedWidth, 3}, of_labels{kMovedImages, kMovedHeight, kMovedWidth, 1};
   Tensor data(DType::u8, shape), same(arithmetic.dtype, shape), places(DType::i32, of_labels);
@@ -41,7 +43,7 @@ Moved moved(const std::string& list, bool training, bool labels, const Arithmeti
     samples.set(2 * i + 1, double(kMovedEpoch));
   }
   const Value which = graph.input("indices", DType::i32, {kMovedBatch});
-  ImageBatch batch(graph, graph.input("data", DType::u8, shape), which, {}, arithmetic.dtype, training, kMovedSeed);
+  ImageBatch batch(graph, graph.input("data", DType::u8, shape), which, {}, arithmetic.dtype, training, seed);
   if (labels) batch.accompany(graph.input("other", DType::i32, of_labels), which, Sampling::nearest);
   else batch.accompany(graph.input("other", arithmetic.dtype, shape), which, Sampling::linear);
   for (const Setting& item : yaml_of(list).items) Registry<Augmentation>::get().create(item)->apply(batch);
@@ -57,8 +59,8 @@ Moved moved(const std::string& list, bool training, bool labels, const Arithmeti
   return {program->output("y").clone(), program->output("t").clone()};
 }
 
-float drawn_for(int64_t n, int64_t k) {
-  Stream stream(kMovedSeed, "augment/0", kMovedEpoch);
+float drawn_for(int64_t n, int64_t k, uint64_t seed = kMovedSeed) {
+  Stream stream(seed, "augment/0", kMovedEpoch);
   uint32_t bits = 0;
   for (int64_t skip = 0; skip <= 16 * n + k; ++skip) bits = stream.bits();
   return uniform_from_bits(bits);
@@ -72,7 +74,9 @@ TEST_CASE("whatever moves pixels moves those of a companion alike", "[device]") 
         "[Flip, RandomCrop: {pad: 2, border: edge}]", "[RandomCrop: {size: 20, pad: 8, border: reflect}]",
         "[RandomScale]", "[RandomScale: {size: 3}, Flip]", "[RandomScale: {size: 2, area: [0.9, 1]}]",
         "[Flip, RandomScale: {size: 6}, RandomCrop: {size: 5}, Flip]", "[Rotation: 90]",
-        "[Shear: {across: 0.4, down: 0.3}, Flip, Rotation]", "[RandomCrop: {size: 5}, CutMix]", "[Mixup, Flip]"})
+        "[Shear: {across: 0.4, down: 0.3}, Flip, Rotation]", "[RandomCrop: {size: 5}, CutMix]", "[Mixup, Flip]",
+        "[CutMix, Rotation, Flip, RandomScale: {size: 6}]",
+        "[RandomErasing: {probability: 0.6, target: true}, Shear: 0.3, CutMix]"})
     for (const bool training : {true, false})
       for (const Arithmetic& arithmetic : arithmetics()) {
         INFO(list << ", training " << training << ", " << arithmetic.name);
@@ -109,6 +113,50 @@ TEST_CASE("colours and covers leave a companion as it is, unless it is to be cov
       }
     }
   }
+}
+
+TEST_CASE("a box that is erased from images is erased from their companion where that is asked for", "[device]") {
+  constexpr int64_t kPixels = kMovedHeight * kMovedWidth;
+  for (const Arithmetic& arithmetic : arithmetics()) {
+    INFO(arithmetic.name);
+    const auto [images, covered] = moved("[RandomErasing: {probability: 1, target: true}]", true, true, arithmetic);
+    const Tensor kept = moved("[RandomErasing: 1]", true, true, arithmetic).companion;
+    int64_t erased = 0;
+    for (int64_t pixel = 0; pixel < kMovedBatch * kPixels; ++pixel) {
+      const int64_t n = kMovedIndices[size_t(pixel / kPixels)], y = pixel / kMovedWidth % kMovedHeight,
+                    x = pixel % kMovedWidth;
+      const bool inside = images.at(3 * pixel) != byte(n, y, x, 0) || images.at(3 * pixel + 1) != byte(n, y, x, 1);
+      erased += inside;
+      REQUIRE(covered.at(pixel) == (inside ? 0 : double(pixel % kPixels)));
+      REQUIRE(kept.at(pixel) == double(pixel % kPixels));
+    }
+    CHECK(erased > kMovedBatch);
+  }
+}
+
+TEST_CASE("RandAugment's slants, shifts and turns move a companion, its colours do not", "[device]") {
+  constexpr int64_t kNumbers = kMovedHeight * kMovedWidth * 3;
+  constexpr int kFirstColour = 6;  // of the twelve ways; those before it move pixels, or change nothing
+  std::set<int> met;
+  for (uint64_t seed = 0; seed < 16; ++seed)
+    for (const Arithmetic& arithmetic : arithmetics()) {
+      INFO("seed " << seed << ", " << arithmetic.name);
+      const auto [values, companion] = moved("[RandAugment: {count: 1, magnitude: 30}]", true, false, arithmetic, seed);
+      for (int64_t i = 0; i < kMovedBatch; ++i) {
+        const int64_t n = kMovedIndices[size_t(i)];
+        const int way = int(drawn_for(n, 0, seed) * 12);
+        met.insert(way);
+        bool moves = false;
+        for (int64_t k = 0; k < kNumbers; ++k) {
+          const double own = byte(n, k / (3 * kMovedWidth), k / 3 % kMovedWidth, k % 3),
+                       at = companion.at(i * kNumbers + k);
+          moves = moves || std::abs(at - own) > 1;
+          REQUIRE(std::abs(at - (way < kFirstColour ? values.at(i * kNumbers + k) : own)) <= 0.01);
+        }
+        REQUIRE(moves == (way > 0 && way < kFirstColour));
+      }
+    }
+  CHECK(met.size() == 12);
 }
 
 TEST_CASE("labels of pixels are those of the pixels that places lie in", "[device]") {
