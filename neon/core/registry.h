@@ -30,7 +30,7 @@ std::vector<Category>& categories();
 void add_form(const char* category, const EntryInfo* form);
 // A name that other frameworks have for what is written otherwise here: a message says so, "write MergeSum".
 void add_foreign_name(const char* category, const char* name, const char* mend);
-// What to write for such a name, of any category: "write `MergeSum`"; "" where no framework has it.
+// Advice for such a name of any category: "write `MergeSum`"; "" where the tables lack the name.
 std::string foreign_name_mend(std::string_view name);
 // Adds to the table of the category; a name or alias used twice in it throws.
 void add_to_category(const char* category, const EntryInfo* entry);
