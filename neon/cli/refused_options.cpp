@@ -95,11 +95,9 @@ void check_run_together(const CLI::App& app, const std::vector<std::string>& giv
 }
 
 void does_nothing(const Option& option, const Verb& verb) {
-  std::vector<std::string> of;
-  for (const std::string_view name : option.verbs)
-    if (!option.groups && !name.empty()) of.emplace_back(name);
+  const std::string of = verbs_of(option);
   fail(ErrorKind::config, "option ", option.flags, " does nothing with neon ", verb.name, "; ",
-       of.empty() ? "leave it out" : text("it is for neon ", join(of, " and neon ")));
+       of.empty() ? "leave it out" : "it is for neon " + of);
 }
 
 }  // namespace neon

@@ -42,22 +42,16 @@ constexpr Section kSections[] = {
     {"Options of older neons", [](const Option& o) { return o.holder == Holder::old; }},
 };
 
-std::string verbs_of(const Option& option) {
-  std::string out;
-  if (option.groups) return out;
-  for (const std::string_view verb : option.verbs)
-    if (!verb.empty()) out += text(out.empty() ? "With neon " : " and neon ", verb);
-  return out.empty() ? "" : out + ": ";
-}
-
 // Sections with the options that `is_wanted` accepts.
 std::string sections(auto&& is_wanted, bool with_verbs) {
   std::string out;
   for (const Section& section : kSections) {
     std::string lines;
     for (const Option& option : all_options())
-      if (section.holds(option) && is_wanted(option))
-        lines += entry(spelled(option), text(with_verbs ? verbs_of(option) : "", option.sentence));
+      if (section.holds(option) && is_wanted(option)) {
+        const std::string of = with_verbs ? verbs_of(option) : "", before = of.empty() ? "" : "With " + of + ": ";
+        lines += entry(spelled(option), text(before, option.sentence));
+      }
     if (!lines.empty()) out += text("\n", section.title, ":\n", lines);
   }
   return out;
@@ -69,6 +63,16 @@ std::string spelled(const Option& option) {
   std::string out;
   for (const char letter : option.flags) out += letter == ',' ? std::string(", ") : std::string(1, letter);
   return option.is_flag() ? out : text(out, " ", option.value);
+}
+
+std::string verbs_of(const Option& option) {
+  std::vector<std::string> names;
+  for (const std::string_view verb : option.verbs)
+    if (!option.groups && !verb.empty()) names.emplace_back(verb);
+  if (names.size() < 2) return join(names, "");
+  const std::string last = names.back();
+  names.pop_back();
+  return text(join(names, ", "), " and ", last);
 }
 
 std::string help_of_all() {

@@ -17,5 +17,8 @@ std::string help_as(const std::string& form);
 
 // "-e, --epochs N"
 std::string spelled(const Option& option);
+// The verbs that take an option of single verbs: "plot", "eval and predict", "bench, lr-find and overfit"; "" for other
+// options.
+std::string verbs_of(const Option& option);
 
 }  // namespace neon

@@ -117,7 +117,7 @@ class Usage(Case):
         for option, verb, of in (["--count", "3"], ["data", "stats", spec], "data preview"), \
                 (["--size", "8"], ["data", "check", spec], "data pack"), (["--pixels"], ["data", "list"], "data pack"), \
                 (["--skip_bad"], ["data", "preview", spec, "x.png"], "data pack"), (["--count", "3"], ["check", spec], "data preview"), \
-                (["--top_k", "3"], ["data", "list"], "predict"), (["--format", "csv"], ["bench", spec], "predict and neon eval"):
+                (["--top_k", "3"], ["data", "list"], "predict"), (["--format", "csv"], ["bench", spec], "predict and eval"):
             called = " ".join(verb[:2] if verb[0] == "data" else verb[:1])
             self.refused(2, *verb, *option, says=f"option {option[0]} does nothing with neon {called}; it is for neon {of}")
         self.write("epochs.cfg", "epochs = 2\n")

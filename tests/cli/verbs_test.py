@@ -32,6 +32,7 @@ class Verbs(Case):
         self.assertNotIn("TEXT", page)
         self.assertRegex(page, r"(?m)^  -e, --epochs N +Passes over the training set\.")
         self.assertRegex(page, r"(?m)^  -b, --backend cpu\|gpu ")
+        self.assertRegex(page, r"(?m)^  --iterations N +With bench, lr-find and overfit: ")
 
     def test_help_of_a_verb(self):
         for verb in VERBS:
