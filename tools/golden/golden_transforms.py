@@ -6,6 +6,18 @@ import torch.nn.functional as F
 from golden_file import draw, stream
 
 
+def learned_slopes(x, maps):
+    """PReLU's cases. PyTorch's axis of slopes is the second."""
+    for shared, values in ((False, x), (True, x), (False, draw("volumes", (2, 2, 3, 2, 4), 2)), (True, maps)):
+        slope = draw(("slopes", shared), (1 if shared else values.shape[-1],), 0.3)
+        g = draw(("PReLU", shared), values.shape)
+        t, a = torch.tensor(values, requires_grad=True), torch.tensor(slope, requires_grad=True)
+        y = F.prelu(t.movedim(-1, 1), a).movedim(1, -1)
+        y.backward(torch.tensor(g))
+        yield dict(activation={"PReLU": {"shared": shared}}, x=values, g=g, learned=dict(slope=slope),
+                   y=y.detach().numpy(), dx=t.grad.numpy(), gradients=dict(slope=a.grad.numpy()))
+
+
 def activations():
     # Random numbers, the kinks, and where exponentials leave the range of f32.
     x = np.concatenate([draw("x of activations", 21, 2), [0, 1, -1, 2.5, 40, -40, 90, -90, 1e-6]]).reshape(3, 10)
@@ -28,15 +40,7 @@ def activations():
     case("Rectlin", F.relu)
     case({"Rectlin": {"slope": 0.125}}, lambda t: F.leaky_relu(t, 0.125))
     case("RectLeaky", lambda t: F.leaky_relu(t, 0.01))
-    # PyTorch's axis of slopes is the second.
-    for shared, values in ((False, x), (True, x), (False, draw("volumes", (2, 2, 3, 2, 4), 2)), (True, maps)):
-        slope = draw(("slopes", shared), (1 if shared else values.shape[-1],), 0.3)
-        g = draw(("PReLU", shared), values.shape)
-        t, a = torch.tensor(values, requires_grad=True), torch.tensor(slope, requires_grad=True)
-        y = F.prelu(t.movedim(-1, 1), a).movedim(1, -1)
-        y.backward(torch.tensor(g))
-        cases.append(dict(activation={"PReLU": {"shared": shared}}, x=values, g=g, learned=dict(slope=slope),
-                          y=y.detach().numpy(), dx=t.grad.numpy(), gradients=dict(slope=a.grad.numpy())))
+    cases += learned_slopes(x, maps)
     # In an evaluation; what training draws differs in each framework.
     case("RReLU", lambda t: F.rrelu(t, training=False))
     case({"RReLU": {"lower": 0.25, "upper": 0.5}}, lambda t: F.rrelu(t, 0.25, 0.5, training=False))
@@ -96,6 +100,19 @@ def focal_costs(case, logits, saturated, targets, multi):
         case("FocalBinary", x, yes_no, lambda v, t: focal_binary(v, t, 2, 0.25), "Logistic")
 
 
+def squared_costs(case, y, t, yes_no):
+    """Costs of values, and of margins."""
+    case("SumSquared", y, t, lambda v, t: 0.5 * F.mse_loss(v, t, reduction="none").sum(1))
+    case("MeanSquared", y, t, lambda v, t: 0.5 * F.mse_loss(v, t, reduction="none").mean(1))
+    for sigma in (1, 2, 0.5):
+        case({"SmoothL1Loss": {"sigma": sigma}}, 2 * y, t,
+             lambda v, t: F.smooth_l1_loss(v, t, beta=1 / sigma**2, reduction="none").sum(1))
+    for margin in (1, 0.5):
+        case({"SquareHingeLoss": {"margin": margin}}, y, yes_no,
+             lambda v, t: (torch.clamp(margin - (2 * t - 1) * v, min=0) ** 2).mean(1))
+    case({"GeneralizedCost": {"costfunc": "MeanSquared"}}, y, t, lambda v, t: 0.5 * F.mse_loss(v, t, reduction="none").mean(1))
+
+
 def costs():
     n, k = 5, 4
     logits = draw("logits", (n, k), 2)
@@ -137,15 +154,7 @@ def costs():
     case("CrossEntropyBinary", logits, soft,
          lambda v, t: F.binary_cross_entropy(F.softmax(v, 1), t, reduction="none").sum(1), "Softmax")
     focal_costs(case, logits, saturated, (hot, soft, yes_no), multi)
-    case("SumSquared", y, t, lambda v, t: 0.5 * F.mse_loss(v, t, reduction="none").sum(1))
-    case("MeanSquared", y, t, lambda v, t: 0.5 * F.mse_loss(v, t, reduction="none").mean(1))
-    for sigma in (1, 2, 0.5):
-        case({"SmoothL1Loss": {"sigma": sigma}}, 2 * y, t,
-             lambda v, t: F.smooth_l1_loss(v, t, beta=1 / sigma**2, reduction="none").sum(1))
-    for margin in (1, 0.5):
-        case({"SquareHingeLoss": {"margin": margin}}, y, yes_no,
-             lambda v, t: (torch.clamp(margin - (2 * t - 1) * v, min=0) ** 2).mean(1))
-    case({"GeneralizedCost": {"costfunc": "MeanSquared"}}, y, t, lambda v, t: 0.5 * F.mse_loss(v, t, reduction="none").mean(1))
+    squared_costs(case, y, t, yes_no)
     case({"Multicost": {"costs": ["CrossEntropyMulti"], "weights": [0.5]}}, logits, hot,
          lambda v, t: 0.5 * multi(v, t), "Softmax")
     # The mask stands behind the targets; of a masked sample nothing is left.
@@ -161,6 +170,17 @@ def costs():
 def within(y, label, k):
     """Whether `label` is among the first k of y; of equal scores the lower index is first."""
     return label in np.argsort(-y, kind="stable")[:k]
+
+
+def metrics_of_values(case, y, t):
+    """y, t (n,k): outputs and targets of the samples that count."""
+    errors = (y - t) ** 2
+    case("SSE", [errors.sum()])
+    case({"MultiMetric": {"metric": "SSE", "index": 0}}, [errors.sum()])
+    case("MSE", [errors.mean()])
+    case("MAE", [np.abs(y - t).mean()])
+    case("RMSE", [np.sqrt(errors.mean())])
+    case("R2", [np.mean([1 - ((a - b) ** 2).sum() / ((b - b.mean()) ** 2).sum() for a, b in zip(y.T, t.T)])])
 
 
 def metrics():
@@ -197,15 +217,8 @@ def metrics():
         case({"PrecisionRecall": {"num_classes": k, "binarize": binarize}},
              [(found / (predicted.sum(0) + 1e-6)).mean(), (found / (hot.sum(0) + 1e-6)).mean()])
     t = draw("t of metrics", scores.shape)
-    errors = np.array([(scores[b, i] - t[b, i]) ** 2 for b in range(2) for i in range(6) if counts[b, i]])
-    case("SSE", [errors.sum()], t)
-    case({"MultiMetric": {"metric": "SSE", "index": 0}}, [errors.sum()], t)
-    case("MSE", [errors.mean()], t)
-    rows, wanted = np.array(y), np.array([t[b, i] for b in range(2) for i in range(6) if counts[b, i]])
-    case("MAE", [np.abs(rows - wanted).mean()], t)
-    case("RMSE", [np.sqrt(errors.mean())], t)
-    explained = [1 - ((a - b) ** 2).sum() / ((b - b.mean()) ** 2).sum() for a, b in zip(rows.T, wanted.T)]
-    case("R2", [np.mean(explained)], t)
+    wanted = np.array([t[b, i] for b in range(2) for i in range(6) if counts[b, i]])
+    metrics_of_values(lambda metric, results: case(metric, results, t), np.array(y), wanted)
     predicted, true = np.array([v.argmax() for v in y]), np.array(label)
     pairs = [((predicted == c) & (true == c), (predicted == c) | (true == c)) for c in range(k)]
     case("MeanIoU", [np.mean([both.sum() / either.sum() for both, either in pairs if either.any()])])
