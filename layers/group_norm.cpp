@@ -51,8 +51,8 @@ struct GroupNorm : Parametrized<Layer, GroupNormParams> {
 };
 NEON_REGISTER(
     Layer, GroupNorm,
-    "Normalises groups of feature maps of each sample, over their pixels, to mean 0 and deviation 1, then "
-    "scales and shifts each map by trained numbers (Wu and He 2018). The steps of a sequence count as pixels.");
+    "Normalises groups of feature maps of each sample, over their pixels, to mean 0 and deviation 1 (Wu and He 2018). "
+    "Trained numbers then scale and shift each map. The steps of a sequence count as pixels.");
 
 struct InstanceNormParams {
   double eps = 1e-5;

@@ -82,9 +82,8 @@ namespace {
 
 const Registration<Layer, Seq2Seq> seq2seq_registration{
     "Seq2Seq",
-    "An encoder that reads a sequence, and a decoder that predicts a sequence of labels, each from the labels before "
-    "and "
-    "from the states in which the encoder ends (Sutskever et al. 2014).",
+    "An encoder reads a sequence, and a decoder predicts a sequence of labels (Sutskever et al. 2014). The decoder "
+    "begins with the encoder's last states, and reads the labels before each one.",
     {}};
 
 }  // namespace

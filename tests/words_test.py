@@ -48,6 +48,12 @@ def main():
     check(not found("a.cpp", '// The name "by chance" is quoted.\n'), "a quotation")
     check(found("a.cpp", 'open("http://x"), fail("is told");\n'), "a literal behind slashes in another")
     check(not found("a.md", "```sh\nWhat is told\n```\n"), "a block of code")
+    for count, wrong in (25, False), (26, True):
+        sentence = "It ends here. " + " ".join(["word"] * (count - 1)) + " 12 `f(x)` [last](https://a.b/and-so-on)."
+        check(found("a.md", sentence + "\n") == wrong, f"{count} words in a guide")
+        check(found("a.cpp", f'fail("{sentence[:60]}"\n     "{sentence[60:]}");\n') == wrong, f"{count} words in a literal")
+        check(not found("a.cpp", f"// {sentence}\n"), f"{count} words in a comment")
+    check(not found("a.cpp", 'text("' + "int word = 1\\n" * 30 + '");\n'), "code")
     print(f"{passed} passed, {failed} failed")
     return failed != 0
 

@@ -116,8 +116,9 @@ struct BLEU : Parametrized<Metric, BleuParams> {
   }
 };
 NEON_REGISTER(Metric, BLEU,
-              "Geometric mean of the shares of runs of 1 to 4 labels that the targets have, too, over all samples, and "
-              "less for predictions that are too short (Papineni et al. 2002). Each target is the only reference.",
+              "Geometric mean of the shares of predicted runs of 1 to 4 labels that the targets have, too, over all "
+              "samples (Papineni et al. 2002). Predictions that are too short lower it. Each target is the only "
+              "reference.",
               {"BLEUScore"});
 
 }  // namespace

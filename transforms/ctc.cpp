@@ -48,8 +48,8 @@ struct CTC : Parametrized<Cost, CtcParams> {
 };
 NEON_REGISTER(
     Cost, CTC,
-    "-log of the probability of a sequence of labels, over all ways to give them at the steps of the scores, of which "
-    "CTC makes a softmax (Graves et al. 2006). The cost of a batch is the mean over its samples; it is not divided by "
+    "-log of the probability of a sequence of labels, over all ways to give them at the steps (Graves et al. 2006). "
+    "CTC makes a softmax of the scores. The cost of a batch is the mean over its samples; it is not divided by "
     "the numbers of labels.");
 
 }  // namespace

@@ -210,7 +210,7 @@ int run_predict(const CommandLine& line) {
 
 NEON_VERB(
     run_predict, "predict", 80, takes_device | computes, "CHECKPOINT FILE...",
-    "print the classes or outputs for the samples of CSV, NPY, NPZ, IDX, HDF5 and image files, folders and .tar of "
-    "images, lines of texts, or - for stdin");
+    "print the classes or outputs for samples: tables and arrays (CSV, NPY, NPZ, IDX, HDF5), images, folders or .tar "
+    "of images, lines of texts; - is stdin");
 
 }  // namespace neon
