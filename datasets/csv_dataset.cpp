@@ -109,8 +109,8 @@ std::vector<KnownColumn> columns_like(const TableColumns& trained, const Table& 
 // A table on its way to samples: rows are split first, so that columns are learned from training rows alone.
 class CsvLoad {
  public:
-  CsvLoad(const CsvParams& params, const DataContext& context, const std::string& path)
-      : params_(params_for(params, context)),
+  CsvLoad(const CsvParams& params, const Dataset::Common& common, const DataContext& context, const std::string& path)
+      : params_(params_for(params, common, context)),
         context_(context),
         former_(context.columns ? &*context.columns : nullptr),
         plain_(context.rules < 3),
@@ -160,7 +160,8 @@ class CsvLoad {
 
  private:
   // The parameters, or those by which older versions read numbers alone.
-  static CsvParams params_for(CsvParams params, const DataContext& context) {
+  static CsvParams params_for(CsvParams params, const Dataset::Common& common, const DataContext& context) {
+    params.test = test_part(params.test, common);
     if (context.rules >= 3) return params;
     params.standardize = params.impute = false;
     if (params.delimiter == "auto") params.delimiter = ",";
@@ -242,7 +243,7 @@ class CSV : public Parametrized<Dataset, CsvParams> {
 
  private:
   Data load_file(const std::string& path, const DataContext& context) const {
-    CsvLoad load(params, context, path);
+    CsvLoad load(params, common, context, path);
     Data data = finish(load.split(), context);
     load.encode(data);
     return data;

@@ -19,7 +19,7 @@ struct CsvParams {
   std::string delimiter = "auto";
   std::string decimal = "auto";
   std::string task = "auto";
-  std::string test = "0.2";
+  std::string test = "auto";
   std::vector<std::string> ignore;
   std::vector<std::pair<std::string, std::string>> columns;
   bool standardize = true, impute = true;
@@ -46,8 +46,7 @@ struct CsvParams {
       one_of({"auto", "classes", "regression"}), Alias{"classes"});
     p("test", &CsvParams::test,
       "Samples to test with: a file like this one, or the share (0 to 1) of this one, drawn by the seed, from each "
-      "class in "
-      "proportion.");
+      "class in proportion. auto: 0.2, or none with folds.");
     p("ignore", &CsvParams::ignore, "Columns to leave out, by name or index.");
     p("columns", &CsvParams::columns,
       "Kinds of columns, by name or index, where neon's choice is not yours: number, as_is (a number that is not "

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "datasets/file.h"
+#include "datasets/folds.h"
 #include "datasets/gzip.h"
 #include "neon/core/message.h"
 #include "neon/core/nearest_file.h"
@@ -64,6 +65,20 @@ Tensor input_array(const Tensor& raw, const std::string& source) {
   return out;
 }
 
+std::string class_list(const std::vector<int64_t>& classes, const std::vector<std::string>& names) {
+  constexpr size_t kMost = 10;
+  std::vector<std::string> out;
+  for (size_t i = 0; i < std::min(classes.size(), kMost); ++i) {
+    const auto k = size_t(classes[i]);
+    out.push_back(k < names.size() ? in_quotes(names[k]) : std::to_string(k));
+  }
+  return join(out, ", ") + (classes.size() > kMost ? text(" and ", classes.size() - kMost, " more") : "");
+}
+
+std::string test_part(const std::string& test, const Dataset::Common& common) {
+  return test != "auto" ? test : common.folds > 0 ? "0" : "0.2";
+}
+
 Tensor take_rows(const Tensor& from, const std::vector<int64_t>& rows) {
   Tensor out(from.dtype(), from.shape().with(0, int64_t(rows.size())));
   const size_t row = from.shape()[0] ? from.bytes() / size_t(from.shape()[0]) : 0;
@@ -77,9 +92,17 @@ std::vector<int64_t> order_to_take(const Split& samples, int64_t classes, int64_
                                    std::string_view name) {
   const bool labelled = classes > 0 && samples.labels_samples();
   if (context.rules < 2 || !labelled) return drawn_order(samples.size(), context.seed, name);
-  std::vector<int32_t> labels(static_cast<size_t>(samples.size()));
-  for (size_t i = 0; i < labels.size(); ++i) labels[i] = samples.label(int64_t(i));
-  return order_by_class(labels, classes, taken, context.seed, name);
+  return order_by_class(grouped_samples(samples, classes).labels, classes, taken, context.seed, name);
+}
+
+GroupedSamples grouped_samples(const Split& split, int64_t classes) {
+  GroupedSamples out;
+  out.labels.resize(size_t(split.size()));
+  const bool labelled = classes > 0 && split.labels_samples();
+  for (size_t i = 0; labelled && i < out.labels.size(); ++i) out.labels[i] = split.label(int64_t(i));
+  out.classes = labelled ? classes : 1;
+  out.groups = split.groups;
+  return out;
 }
 
 namespace {
@@ -131,6 +154,8 @@ Split rows_of(const Split& from, const std::vector<int64_t>& rows) {
     const std::string_view bytes(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof rows[0]);
     out.identity = text(from.identity, " rows ", crc32_of(bytes));
   }
+  if (!from.groups.empty())
+    for (const int64_t row : rows) out.groups.push_back(from.groups[size_t(row)]);
   if (from.files) out.files = std::make_shared<ChosenSamples>(from.files, rows);
   if (from.reader) {
     out.reader = from.reader == from.files ? out.files : std::make_shared<ChosenSamples>(from.reader, rows);
@@ -200,18 +225,13 @@ void warn_of_untrained_classes(const Data& data, const DataContext& context) {
   std::vector<bool> trained(static_cast<size_t>(data.classes));
   for (int64_t i = 0; i < train.label_count(); ++i)
     if (train.label(i) >= 0) trained[size_t(train.label(i))] = true;
-  constexpr size_t kMost = 10;
-  std::vector<std::string> names;
-  size_t more = 0;
-  for (size_t k = 0; k < trained.size(); ++k) {
-    if (trained[k]) continue;
-    if (names.size() == kMost) ++more;
-    else names.push_back(k < data.class_names.size() ? in_quotes(data.class_names[k]) : std::to_string(k));
-  }
-  if (data.label_of == LabelOf::sequence && names.size() == 1) return;  // the blank, which stands for no label
-  if (!names.empty())
-    context.warn(text(data.source, ": no training sample is of class ", join(names, ", "),
-                      more > 0 ? text(" and ", more, " more") : "", "; the net cannot learn what it never sees"));
+  std::vector<int64_t> untrained;
+  for (size_t k = 0; k < trained.size(); ++k)
+    if (!trained[k]) untrained.push_back(int64_t(k));
+  if (data.label_of == LabelOf::sequence && untrained.size() == 1) return;  // the blank, which stands for no label
+  if (!untrained.empty())
+    context.warn(text(data.source, ": no training sample is of class ", class_list(untrained, data.class_names),
+                      "; the net cannot learn what it never sees"));
 }
 
 // Samples that go on one from the other are never drawn: the first ones stay, and the last of them are the validation
@@ -227,7 +247,34 @@ void split_streams(Data& data, int64_t kept, double validation) {
   if (apart > 0) data.validation = std::move(rest);
 }
 
+// Files of the same bytes stay together.
+void draw_validation(Data& data, int64_t count, const DataContext& context) {
+  constexpr int kRulesOfGroups = 4;
+  constexpr const char* kStream = "dataset/validation";
+  const int64_t n = data.train.size();
+  std::vector<int64_t> order = order_to_take(data.train, data.classes, count, context, kStream);
+  if (context.rules >= kRulesOfGroups && !data.train.groups.empty()) {
+    GroupedSamples samples = grouped_samples(data.train, data.classes);
+    samples.order = {order.rbegin(), order.rend()};
+    samples.class_rank = drawn_order(samples.classes, context.seed, text(kStream, "/classes"));
+    const std::vector<bool> taken = take_groups(samples, count);
+    std::ranges::stable_partition(order, [&](int64_t i) { return !taken[size_t(i)]; });
+    count = std::ranges::count(taken, true);
+  }
+  split_rows(data.train, order, n - count, data.train, data.validation);
+}
+
 }  // namespace
+
+void Dataset::take_fold(Data& data, const DataContext& context) const {
+  if (data.took_fold) return;
+  check_folds(common, data.train.size(), data.test.size(), data.source);
+  if (common.folds == 0) return;
+  if (data.streams || data.took_validation)
+    fail(ErrorKind::config, "folds: the samples of ", data.source,
+         " follow one another, so that neighbours of tested ones would be trained with; leave folds out");
+  split_fold(data, common, context);
+}
 
 Data Dataset::finish(Data data, const DataContext& context) const {
   data.rules = context.rules;
@@ -236,12 +283,14 @@ Data Dataset::finish(Data data, const DataContext& context) const {
     data.label_of = data.sequence ? LabelOf::step : LabelOf::pixel;
   check_rows(data.train, "training", data.source);
   check_rows(data.test, "test", data.source);
-  const int64_t n = data.train.size();
-  if (n == 0) no_training_samples(data.source);
+  if (data.train.size() == 0) no_training_samples(data.source);
   if (common.autoencoder && data.tokens > 0)
     fail(ErrorKind::config, "autoencoder: the samples of ", data.source,
          " are tokens, which a net cannot give as numbers; leave it out");
-  if (n > int64_t(UINT32_MAX)) fail(ErrorKind::data, data.source, ": ", n, " samples, at most 2^32 - 1 are supported");
+  if (data.train.size() > int64_t(UINT32_MAX))
+    fail(ErrorKind::data, data.source, ": ", data.train.size(), " samples, at most 2^32 - 1 are supported");
+  take_fold(data, context);
+  const int64_t n = data.train.size();
   const int64_t kept = subset_size(n, common.subset_pct);
   const int64_t apart = data.streams || data.took_validation
                             ? 0
@@ -253,9 +302,7 @@ Data Dataset::finish(Data data, const DataContext& context) const {
     split_rows(data.train, order_to_take(data.train, data.classes, n - kept, context, "dataset/subset"), kept,
                data.train, unused);
   }
-  if (apart > 0)
-    split_rows(data.train, order_to_take(data.train, data.classes, apart, context, "dataset/validation"), kept - apart,
-               data.train, data.validation);
+  if (apart > 0) draw_validation(data, apart, context);
   if (!common.autoencoder) {
     warn_of_untrained_classes(data, context);
     return data;
@@ -272,6 +319,11 @@ DataCheck Dataset::finish(DataCheck check) const {
   if (check.classes > 0 && check.label_of == LabelOf::sample) check.target = {1};
   if (check.train_size == 0 && check.found) no_training_samples(check.source);
   if (check.train_size == 0) return check;
+  if (!check.took_fold) check_folds(common, check.train_size, check.test_size, check.source);
+  if (common.folds > 0 && !check.took_fold) {
+    check.test_size = fold_size(common, check.train_size);
+    check.train_size -= check.test_size;
+  }
   const int64_t kept = subset_size(check.train_size, common.subset_pct);
   const int64_t apart = validation_size(common.validation, kept, check.validation_size, check.source);
   if (apart > 0) check.validation_size = apart;

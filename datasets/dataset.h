@@ -26,6 +26,9 @@ struct Split {
   std::string identity;
   // Reads the files of these samples for checksums, if they can be read one by one, even if the samples are held.
   std::shared_ptr<const SampleReader> files;
+  // A number for each sample, the same for files of the same bytes, which stay together where samples are drawn; empty:
+  // each sample stands alone.
+  std::vector<int64_t> groups;
   // The arrays take too much of a GPU's memory: they stay in the host's, and the run copies batches.
   bool stays_on_host = false;
   int64_t size() const {
@@ -43,6 +46,7 @@ struct Data : SampleMeaning {
   Split train, test, validation;  // empty: the set does not have it
   std::string source;             // for messages: a folder, "150 samples built in"
   bool took_validation = false;   // the reader took the samples that `validation` asks for
+  bool took_fold = false;         // the reader took the samples of the fold as test samples
 };
 
 // A data set as its headers describe it, without its samples.
@@ -56,6 +60,7 @@ struct DataCheck : SampleMeaning {
   std::vector<int64_t> class_counts = {};                      // training samples by class; empty: unknown
   bool streamed = false;                                       // samples are read while the run goes on
   bool stays_on_host = false;                                  // Split::stays_on_host
+  bool took_fold = false;                                      // Data::took_fold
 
   // Bytes of a sample; a label, or a number of a target, takes 4.
   size_t input_bytes() const { return size_t(sample.elements()) * size_of(dtype); }
@@ -69,6 +74,7 @@ class Dataset {
   static constexpr const char* kCategory = "dataset";
   struct Common {
     double validation = 0;
+    int64_t folds = 0, fold = 0;
     double subset_pct = 100;
     bool autoencoder = false;
     double memory_share = 0.5;
@@ -77,6 +83,12 @@ class Dataset {
         "Training samples kept apart: their number, or below 1 their share, as 0.1. A run evaluates them, and the test "
         "samples at its end only. They are drawn by the seed, from each class in proportion; the rest keeps its order.",
         at_least(0));
+      p("folds", &Common::folds,
+        "Number of folds of a cross validation, for sets without test samples. Each fold has about as many samples of "
+        "a "
+        "class as another; a run tests with one and trains with the rest. They are the same with every seed. 0: none.",
+        at_least(0));
+      p("fold", &Common::fold, "The fold to test with, from 1 to `folds`.", at_least(0));
       p("subset_pct", &Common::subset_pct,
         "Part of the training samples that is used, drawn by the seed, from each class in proportion.",
         open_closed(0, 100), Unit{"percent"}, Alias{"sample_pct"});
@@ -106,6 +118,8 @@ class Dataset {
   // the subset and the validation samples, and warns of classes without training samples.
   Data finish(Data data, const DataContext& context) const;
   DataCheck finish(DataCheck check) const;
+  // Gives the samples of the fold, if the parameters name one, to the test.
+  void take_fold(Data& data, const DataContext& context) const;
   // The least number of classes: an autoencoder ignores labels.
   size_t least_classes() const { return common.autoencoder ? 1 : 2; }
 };
@@ -126,10 +140,19 @@ Tensor input_array(const Tensor& raw, const std::string& source);
 // Copies the rows of those indices.
 Tensor take_rows(const Tensor& from, const std::vector<int64_t>& rows);
 
+// "'ant', 'bee' and 3 more": classes by their names, or numbers without names.
+std::string class_list(const std::vector<int64_t>& classes, const std::vector<std::string>& names);
+
+// The value of a key `test` that names a file or a share; "auto" is a fifth, and none with folds.
+std::string test_part(const std::string& test, const Dataset::Common& common);
+
 // An order in which `taken` of the samples come last, drawn from the stream (seed, name). They come from each of
 // `classes` in proportion (stratify.h) if the samples have labels and the context's rules allow it.
 std::vector<int64_t> order_to_take(const Split& samples, int64_t classes, int64_t taken, const DataContext& context,
                                    std::string_view name);
+
+// The labels and groups of a split, one class without labels of samples. The order is left to the caller.
+GroupedSamples grouped_samples(const Split& split, int64_t classes);
 
 // The samples of those rows: copies, or a reader that chooses them.
 Split rows_of(const Split& from, const std::vector<int64_t>& rows);

@@ -17,9 +17,10 @@ constexpr const char* kHousingFolders[] = {"Housing", "housing"};
 constexpr const char* kHousingUrl = "https://archive.ics.uci.edu/ml/machine-learning-databases/housing/housing.data";
 
 struct HousingParams {
-  double test = 0.1;
+  std::optional<double> test;
   static void describe(auto&& p) {
-    p("test", &HousingParams::test, "Share of the suburbs to test with, drawn by the seed.", half_open(0, 1));
+    p("test", &HousingParams::test,
+      "Share of the suburbs to test with, drawn by the seed. Default: 0.1, or none with folds.", half_open(0, 1));
   }
 };
 
@@ -59,7 +60,7 @@ class Housing : public Parametrized<Dataset, HousingParams> {
   }
 
  private:
-  int64_t test_rows(int64_t n) const { return int64_t(params.test * double(n)); }
+  int64_t test_rows(int64_t n) const { return int64_t(params.test.value_or(common.folds > 0 ? 0 : 0.1) * double(n)); }
   static SampleMeaning meaning() {
     SampleMeaning out;
     out.sample = {kFacts};

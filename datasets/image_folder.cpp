@@ -56,7 +56,7 @@ class ImageFolder : public Parametrized<Dataset, FolderParams> {
     out.images = std::move(arranged.images);
     out.class_names = std::move(arranged.classes);
     out.classes = int64_t(out.class_names.size());
-    draw_test_images(out, test_, context);
+    draw_test_images(out, test_, common, context);
     return out;
   }
 

@@ -236,7 +236,7 @@ class ImageList : public Parametrized<Dataset, ListParams> {
     }
     check_unique(entries);
     ListLabels(params, entries).fill(least_classes(), out);
-    draw_test_images(out, {params.test}, context);
+    draw_test_images(out, {params.test}, common, context);
     return out;
   }
 

@@ -180,6 +180,8 @@ std::array<Split, 3> held_images(const ImageSet& set, const Shape& sample, const
     out[part].inputs = in_a_row ? loader.pixels().rows(rows[part].front(), n) : take_rows(loader.pixels(), rows[part]);
     out[part].targets = Tensor(DType::i32, {n});
     for (int64_t i = 0; i < n; ++i) out[part].targets.set(i, images[size_t(rows[part][size_t(i)])].label);
+    for (const int64_t i : rows[part])
+      if (!set.groups.empty()) out[part].groups.push_back(set.groups[size_t(i)]);
   }
   return out;
 }
@@ -191,6 +193,7 @@ std::array<Split, 3> splits_of(const ImageSet& set, const Shape& sample, const D
   for (const LabelledImage& image : set.images) of_part[image.part].push_back(image);
   std::array<Split, 3> out;
   if (!streamed) out = held_images(set, sample, context);
+  for (size_t i = 0; streamed && i < set.groups.size(); ++i) out[set.images[i].part].groups.push_back(set.groups[i]);
   for (size_t part = 0; part < 3; ++part) {
     if (of_part[part].empty()) continue;
     out[part].identity = identity_of(set, of_part[part], sample);
@@ -218,6 +221,7 @@ Data load_image_set(const ImageSet& set, const DataContext& context) {
   data.test = std::move(splits[LabelledImage::test]);
   data.validation = std::move(splits[LabelledImage::validation]);
   data.source = set.source;
+  data.took_fold = set.took_fold;
   return data;
 }
 
@@ -234,6 +238,7 @@ DataCheck check_image_set(const ImageSet& set, const DataContext& context) {
   for (const LabelledImage& image : set.images)
     if (image.part == LabelledImage::train) ++out.class_counts[size_t(image.label)];
   out.streamed = is_streamed(set, out.sample, context);
+  out.took_fold = set.took_fold;
   return out;
 }
 

@@ -60,8 +60,10 @@ struct ImageSet {
   std::vector<LabelledImage> images;
   std::vector<std::string> class_names;  // empty where classes are numbers
   int64_t classes = 0;
-  ImageParams params;         // how the set has them read
-  double memory_share = 0.5;  // Dataset::Common::memory_share
+  ImageParams params;                // how the set has them read
+  double memory_share = 0.5;         // Dataset::Common::memory_share
+  std::vector<int64_t> groups = {};  // by image, as Split::groups; empty: not known
+  bool took_fold = false;            // the test images are those of the fold
 };
 // LabelledImage::Part of a folder train, test, val ..., in small letters or capitals; -1: it says none.
 int part_named(std::string_view name);

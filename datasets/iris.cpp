@@ -43,9 +43,11 @@ constexpr uint8_t kMillimetres[kSamples][4] = {
 };
 
 struct IrisParams {
-  int64_t test = 30;
+  std::optional<int64_t> test;
   static void describe(auto&& p) {
-    p("test", &IrisParams::test, "Samples to test with, drawn by the seed, as many of each class as of another.",
+    p("test", &IrisParams::test,
+      "Samples to test with, drawn by the seed, as many of each class as of another. Default: "
+      "30, or none with folds.",
       closed(0, 147), Unit{"samples"});
   }
 };
@@ -66,7 +68,7 @@ class Iris : public Parametrized<Dataset, IrisParams> {
     for (int64_t row : drawn)
       for (int64_t c = 0; c < kSpecies; ++c) order.push_back(c * kPerClass + row);
     Data data;
-    split_rows(all, order, kSamples - params.test, data.train, data.test);
+    split_rows(all, order, kSamples - test_samples(), data.train, data.test);
     data.meaning() = meaning();
     data.source = kSource;
     return finish(std::move(data), context);
@@ -77,12 +79,13 @@ class Iris : public Parametrized<Dataset, IrisParams> {
     out.found = true;
     out.source = kSource;
     out.meaning() = meaning();
-    out.train_size = kSamples - params.test;
-    out.test_size = params.test;
+    out.train_size = kSamples - test_samples();
+    out.test_size = test_samples();
     return finish(out);
   }
 
  private:
+  int64_t test_samples() const { return params.test.value_or(common.folds > 0 ? 0 : 30); }
   static constexpr const char* kSource = "150 samples built in";
 
   static SampleMeaning meaning() {

@@ -142,17 +142,22 @@ class TextClasses : public Parametrized<Dataset, TextClassesParams> {
     std::string missing;
     const std::string path = find(context, missing);
     if (path.empty()) fail(ErrorKind::data, params.path, ": no such file or folder; looked for ", missing);
-    return finish(data_of_texts(labelled_texts_at(path, params, context), params, context), context);
+    return read(path, context);
   }
 
   DataCheck check(const DataContext& context) const override {
     DataCheck out;
     const std::string path = find(context, out.missing);
     if (path.empty()) return out;
-    return check_of(finish(data_of_texts(labelled_texts_at(path, params, context), params, context), context));
+    return check_of(read(path, context));
   }
 
  private:
+  Data read(const std::string& path, const DataContext& context) const {
+    LabelledTextParams own = params;
+    own.test = test_part(params.test, common);
+    return finish(data_of_texts(labelled_texts_at(path, own, context), own, context), context);
+  }
   std::string find(const DataContext& context, std::string& missing) const {
     for (const std::string& place : context.places_of(params.path))
       if (folder_exists(place)) return place;

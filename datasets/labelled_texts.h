@@ -9,7 +9,7 @@ namespace neon {
 
 struct LabelledTextParams : VocabularyParams {
   int64_t steps = 128;
-  std::string text = "0", label = "1", header = "auto", test = "0.2";
+  std::string text = "0", label = "1", header = "auto", test = "auto";
   LabelledTextParams() {
     unit = "words";
     vocabulary_size = 20000;
@@ -26,7 +26,7 @@ struct LabelledTextParams : VocabularyParams {
       one_of({"auto", "true", "false"}));
     p("test", &LabelledTextParams::test,
       "Texts to test with, where no folder is named test: a table like this one, or the share (0 to 1) of these texts, "
-      "drawn by the seed, from each class in proportion.");
+      "drawn by the seed, from each class in proportion. auto: 0.2, or none with folds.");
   }
 };
 

@@ -15,7 +15,7 @@ namespace neon {
 namespace {
 
 struct SequencesParams {
-  std::string path, id, target, test = "0.2", task = "auto", header = "auto", delimiter = ",";
+  std::string path, id, target, test = "auto", task = "auto", header = "auto", delimiter = ",";
   int64_t steps = 0;
   std::vector<std::string> columns, ignore;
   std::vector<std::string> missing = default_missing_marks();
@@ -39,7 +39,7 @@ struct SequencesParams {
     p("ignore", &SequencesParams::ignore, "Columns to leave out, by name or index.");
     p("test", &SequencesParams::test,
       "Sequences to test with: a file like this one, or the share (0 to 1) of this one, drawn by the seed, from each "
-      "class in proportion.");
+      "class in proportion. auto: 0.2, or none with folds.");
     p("standardize", &SequencesParams::standardize,
       "Brings each column to mean 0 and deviation 1, measured on the training rows.");
     p("header", &SequencesParams::header,
@@ -106,9 +106,10 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
     out.source = path;
     const std::optional<LabelClasses> classes = classes_of(all, out);
     double part = 0;
-    const bool drawn = parse_number(params.test, part);
+    const std::string test = test_part(params.test, common);
+    const bool drawn = parse_number(test, part);
     std::optional<Grouped> other;
-    if (!drawn) other.emplace(read(find_data_file(params.test, context)));
+    if (!drawn) other.emplace(read(find_data_file(test, context)));
     if (other && (other->table.columns != all.table.columns || other->table.names != all.table.names))
       fail(ErrorKind::data, other->table.path, ": its columns are not those of ", path);
     const int64_t longest = std::max(all.longest(), other ? other->longest() : 0);

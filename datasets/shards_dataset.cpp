@@ -65,6 +65,9 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
       if (streamed) split.reader = reader;
       else split = held_part(*reader, data.source, context);
       split.identity = identity_of(index, part);
+      for (int64_t i = 0;
+           (common.folds > 0 || common.validation > 0) && split.size() == reader->size() && i < split.size(); ++i)
+        split.groups.push_back(reader->checksum(i));
       split.files = reader;
     }
     return finish(std::move(data), context);

@@ -66,9 +66,6 @@ std::vector<int64_t> order_by_class(std::span<const int32_t> labels, int64_t cla
   return kept;
 }
 
-namespace {
-
-// The members of each group, groups by the first of their members in the order.
 std::vector<std::vector<int64_t>> members_of(const GroupedSamples& samples) {
   std::vector<std::vector<int64_t>> out;
   std::unordered_map<int64_t, size_t> place;
@@ -80,6 +77,8 @@ std::vector<std::vector<int64_t>> members_of(const GroupedSamples& samples) {
   }
   return out;
 }
+
+namespace {
 
 class GroupTaker {
  public:

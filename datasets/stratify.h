@@ -25,6 +25,9 @@ struct GroupedSamples {
   std::vector<int64_t> class_rank;  // of the classes, drawn: which of equal remainders are rounded up
 };
 
+// The members of each group, groups by the first of their members in the order.
+std::vector<std::vector<int64_t>> members_of(const GroupedSamples& samples);
+
 // Which samples to take away, about `taken` of them. Each class loses its share, rounded up or down, where groups allow
 // it. The last sample of a class stays, as long as others can be taken.
 std::vector<bool> take_groups(const GroupedSamples& samples, int64_t taken);

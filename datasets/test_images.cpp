@@ -6,6 +6,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "datasets/folds.h"
 #include "datasets/hash.h"
 #include "datasets/stratify.h"
 #include "datasets/table_cell.h"
@@ -18,9 +19,10 @@ namespace {
 
 constexpr double kShareByDefault = 0.2;
 constexpr const char* kTestStream = "images/test";
+constexpr int kRulesOfGroups = 4;
 
-// The images in an order drawn by the stream (seed, kTestStream): by class and name, wherever the folder or archive is.
-std::vector<int64_t> order_by_name(const ImageSet& set, uint64_t seed) {
+// The images in an order drawn by the streams (seed, name/...): by class and name, wherever the folder or archive is.
+std::vector<int64_t> order_by_name(const ImageSet& set, uint64_t seed, std::string_view name) {
   struct Drawn {
     uint64_t number;
     const std::string* name;
@@ -30,7 +32,7 @@ std::vector<int64_t> order_by_name(const ImageSet& set, uint64_t seed) {
   for (size_t i = 0; i < set.images.size(); ++i) {
     const LabelledImage& image = set.images[i];
     const std::string file = image.name.substr(image.name.rfind('/') + 1);
-    Stream stream(seed, text(kTestStream, '/', name_at(set.class_names, image.label), '/', file));
+    Stream stream(seed, text(name, '/', name_at(set.class_names, image.label), '/', file));
     const uint64_t high = stream.bits();
     drawn.push_back({high << 32 | stream.bits(), &image.name, int64_t(i)});
   }
@@ -73,14 +75,21 @@ int64_t count_by_default(const ImageSet& set) {
   return std::min<int64_t>(std::llround(kShareByDefault * double(n)), n - std::ranges::count(seen, true));
 }
 
+GroupedSamples grouped_images(const ImageSet& set) {
+  GroupedSamples out;
+  for (const LabelledImage& image : set.images) out.labels.push_back(image.label);
+  out.classes = set.classes;
+  out.groups = set.groups;
+  return out;
+}
+
 // Gives so many images to the test, and returns how many these are, which may be fewer.
 int64_t give_to_test(ImageSet& set, int64_t count, uint64_t seed) {
-  std::vector<int32_t> labels;
-  for (const LabelledImage& image : set.images) labels.push_back(image.label);
-  const std::vector<bool> taken =
-      take_groups({std::move(labels), set.classes, same_bytes(set), order_by_name(set, seed),
-                   drawn_order(set.classes, seed, text(kTestStream, "/classes"))},
-                  count);
+  set.groups = same_bytes(set);
+  GroupedSamples samples = grouped_images(set);
+  samples.order = order_by_name(set, seed, kTestStream);
+  samples.class_rank = drawn_order(set.classes, seed, text(kTestStream, "/classes"));
+  const std::vector<bool> taken = take_groups(samples, count);
   for (size_t i = 0; i < taken.size(); ++i)
     if (taken[i]) set.images[i].part = LabelledImage::test;
   return std::ranges::count(taken, true);
@@ -94,14 +103,20 @@ void draw_by_default(ImageSet& set, const DataContext& context) {
                                  " are kept for the test, the same in every run; test: none trains with all"));
 }
 
-}  // namespace
+void take_fold_of(ImageSet& set, const Dataset::Common& common, const DataContext& context) {
+  set.groups = same_bytes(set);
+  GroupedSamples samples = grouped_images(set);
+  samples.order = order_by_name(set, 0, "images/folds");
+  warn_of_small_classes(samples, set.class_names, common.folds, set.source, context);
+  const std::vector<int64_t> folds = fold_of_each(samples, common.folds);
+  for (size_t i = 0; i < folds.size(); ++i)
+    if (folds[i] == common.fold - 1) set.images[i].part = LabelledImage::test;
+  set.took_fold = true;
+}
 
-void draw_test_images(ImageSet& set, const TestShare& test, const DataContext& context) {
-  constexpr int kRulesOfTestShare = 4;
-  if (test.share == 0) return;
-  const bool has_test = std::ranges::count(set.images, LabelledImage::test, &LabelledImage::part) > 0;
+void draw_share(ImageSet& set, const TestShare& test, bool has_test, const DataContext& context) {
   if (test.by_default) {
-    if (context.rules >= kRulesOfTestShare && !has_test) draw_by_default(set, context);
+    if (context.rules >= kRulesOfGroups && !has_test) draw_by_default(set, context);
     return;
   }
   if (has_test)
@@ -110,10 +125,22 @@ void draw_test_images(ImageSet& set, const TestShare& test, const DataContext& c
   const auto n = int64_t(set.images.size()), count = int64_t(std::llround(test.share * double(n)));
   if (count == 0 || count >= n)
     fail(ErrorKind::data, set.source, ": ", n, " images are too few to test with ", test.share, " of them");
-  if (context.rules < kRulesOfTestShare) return draw_by_place(set, count, context);
+  if (context.rules < kRulesOfGroups) return draw_by_place(set, count, context);
   if (give_to_test(set, count, context.seed) == 0)
     fail(ErrorKind::data, set.source, ": too few of its ", n,
          " images differ in their bytes to test with some of them");
+}
+
+}  // namespace
+
+void draw_test_images(ImageSet& set, const TestShare& test, const Dataset::Common& common, const DataContext& context) {
+  const auto tested = std::ranges::count(set.images, LabelledImage::test, &LabelledImage::part);
+  if (common.folds > 0 && test.share > 0 && !test.by_default)
+    fail(ErrorKind::config, "folds and test: ", test.share, " are both given; leave one out");
+  check_folds(common, int64_t(set.images.size()) - tested, tested, set.source);
+  if (common.folds > 0) take_fold_of(set, common, context);
+  else if (test.share > 0) draw_share(set, test, tested > 0, context);
+  if (common.validation > 0 && set.groups.empty() && context.rules >= kRulesOfGroups) set.groups = same_bytes(set);
 }
 
 std::vector<int64_t> same_bytes(const ImageSet& set) {

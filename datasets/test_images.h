@@ -14,10 +14,11 @@ struct TestShare {
 // "auto" is a fifth by default, "none" no share. Throws a config error for a text that is neither, and no share.
 TestShare read_test_share(const std::string& written);
 
-// Moves this share of the training images, from each class in proportion, to the test images. A share by default is the
-// same for all seeds, and noted; another one is drawn by the seed. Both depend on the images' names and classes, not on
-// their order. Files of the same bytes stay together. Throws a config error if the set has test images of its own.
-void draw_test_images(ImageSet& set, const TestShare& test, const DataContext& context);
+// Moves this share of the training images, from each class in proportion, to the test images; or the images of a fold,
+// if `common` names one. A share by default and folds are the same for all seeds; another share is drawn by the seed.
+// All depend on the images' names and classes, not on their order. Files of the same bytes stay together, also in what
+// is drawn later. Throws a config error for a share or folds of a set that has test images of its own.
+void draw_test_images(ImageSet& set, const TestShare& test, const Dataset::Common& common, const DataContext& context);
 
 // A number for each image: those whose files have the same bytes have the same number. Reads only files that share
 // their size with others.

@@ -81,7 +81,9 @@ class IMDB : public Parametrized<Dataset, ImdbParams> {
     return find_data_file(params.fallback, context);
   }
   Data read(const std::string& path, const DataContext& context) const {
-    return finish(data_of_texts(labelled_texts_at(path, params, context), params, context), context);
+    LabelledTextParams own = params;
+    own.test = test_part(params.test, common);
+    return finish(data_of_texts(labelled_texts_at(path, own, context), own, context), context);
   }
 };
 

@@ -74,7 +74,7 @@ CommandLine line_for_data(const CommandLine& line, const OpenedRun& opened, cons
     fail(ErrorKind::data, path, ": there is no such file or folder", nearest_file(path));
   overrides.set(*place, as_json(std::filesystem::absolute(path).string()));
   // No part of DATA is kept apart, and no file of the run's is read beside it.
-  for (const char* const name : {"test", "validation", "test_list", "test_path", "validation_path"})
+  for (const char* const name : {"test", "validation", "folds", "fold", "test_list", "test_path", "validation_path"})
     if (const Field* const field = overrides.field(name); field && !field->required)
       overrides.set(*field, names_a_file(*field) ? "\"\"" : "0");
   if (const Field* const field = overrides.field("subset_pct")) overrides.set(*field, "100");

@@ -16,33 +16,33 @@ using namespace neon_test;
 
 namespace {
 
-using Counts = std::vector<int64_t>;
-using Names = std::set<std::string>;
+using PartCounts = std::vector<int64_t>;
+using ImageNames = std::set<std::string>;
 
 // So many different images of each class: FOLDER/c0/0.png ...
-void write_classes(const TempDir& dir, const std::string& folder, const Counts& sizes) {
+void write_classes(const TempDir& dir, const std::string& folder, const PartCounts& sizes) {
   int kind = 0;
   for (size_t c = 0; c < sizes.size(); ++c)
     for (int64_t i = 0; i < sizes[c]; ++i) dir.write(text(folder, "/c", c, "/", i, ".png"), numbered_png(kind++));
 }
 
-std::shared_ptr<ImageSet> open(const std::string& path, Keys keys = {}, uint64_t seed = 0,
-                               std::vector<std::string>* warnings = nullptr) {
+std::shared_ptr<ImageSet> open_photos(const std::string& path, Keys keys = {}, uint64_t seed = 0,
+                                      std::vector<std::string>* warnings = nullptr) {
   keys.emplace_back("path", path);
   DataContext context = offline("", seed);
   context.warnings = warnings;
   return make("ImageFolder", keys)->images(context);
 }
 
-Names tested(const ImageSet& set) {
-  Names out;
+ImageNames tested_images(const ImageSet& set) {
+  ImageNames out;
   for (const LabelledImage& image : set.images)
     if (image.part == LabelledImage::test) out.insert(image.name);
   return out;
 }
 
-Counts counts(const ImageSet& set, LabelledImage::Part part) {
-  Counts out(size_t(set.classes));
+PartCounts counts_of_part(const ImageSet& set, LabelledImage::Part part) {
+  PartCounts out(size_t(set.classes));
   for (const LabelledImage& image : set.images)
     if (image.part == part) ++out[size_t(image.label)];
   return out;
@@ -52,11 +52,11 @@ Counts counts(const ImageSet& set, LabelledImage::Part part) {
 
 TEST_CASE("a folder without test images keeps a fifth of each class for the test") {
   const TempDir dir;
-  const Counts sizes{23, 10, 4, 1};
+  const PartCounts sizes{23, 10, 4, 1};
   write_classes(dir, "photos", sizes);
   std::vector<std::string> warnings;
-  const auto set = open(dir / "photos", {}, 0, &warnings);
-  const Counts test = counts(*set, LabelledImage::test);
+  const auto set = open_photos(dir / "photos", {}, 0, &warnings);
+  const PartCounts test = counts_of_part(*set, LabelledImage::test);
   const auto taken = std::llround(0.2 * 38);
   CHECK(test[0] + test[1] + test[2] + test[3] == taken);
   for (size_t c = 0; c < sizes.size(); ++c) {
@@ -67,7 +67,8 @@ TEST_CASE("a folder without test images keeps a fifth of each class for the test
   CHECK(warnings == std::vector<std::string>{text("note: ", dir / "photos",
                                                   ": has no test images, so 8 of its 38 are kept for the test, ",
                                                   "the same in every run; test: none trains with all")});
-  for (uint64_t seed = 1; seed < 5; ++seed) CHECK(tested(*open(dir / "photos", {}, seed)) == tested(*set));
+  for (uint64_t seed = 1; seed < 5; ++seed)
+    CHECK(tested_images(*open_photos(dir / "photos", {}, seed)) == tested_images(*set));
 }
 
 TEST_CASE("load and check keep the same images for the test, in memory and streamed") {
@@ -81,7 +82,7 @@ TEST_CASE("load and check keep the same images for the test, in memory and strea
     CHECK(data.test.size() == 3);
     CHECK(check.train_size == 12);
     CHECK(check.test_size == 3);
-    CHECK(check.class_counts == Counts{9 - check.test_size + 1, 5});  // 1.8 and 1.2 of 3 are 2 and 1
+    CHECK(check.class_counts == PartCounts{9 - check.test_size + 1, 5});  // 1.8 and 1.2 of 3 are 2 and 1
   }
 }
 
@@ -90,11 +91,11 @@ TEST_CASE("a folder and an archive of it keep the same images for the test") {
   write_classes(dir, "photos", {20, 20});
   REQUIRE(std::system(text("cd ", dir.path(), " && tar cf a.tar photos && tar czf b.tgz -C photos c1 c0").c_str()) ==
           0);
-  const Names names = tested(*open(dir / "photos"));
-  CHECK(tested(*open(dir / "b.tgz")) == names);
-  Names longer;
+  const ImageNames names = tested_images(*open_photos(dir / "photos"));
+  CHECK(tested_images(*open_photos(dir / "b.tgz")) == names);
+  ImageNames longer;
   for (const std::string& name : names) longer.insert("photos/" + name);
-  CHECK(tested(*open(dir / "a.tar")) == longer);
+  CHECK(tested_images(*open_photos(dir / "a.tar")) == longer);
 }
 
 TEST_CASE("files of the same bytes are all kept for the test, or none of them") {
@@ -105,7 +106,7 @@ TEST_CASE("files of the same bytes are all kept for the test, or none of them") 
       dir.write(text("photos/c", (i + copy * (i % 2)) % 2, "/", i, "-", copy, ".png"), numbered_png(i));
   for (const char* share : {"auto", "0.2", "0.5"})
     for (uint64_t seed = 0; seed < 8; ++seed) {
-      const auto set = open(dir / "photos", {{"test", share}}, seed);
+      const auto set = open_photos(dir / "photos", {{"test", share}}, seed);
       std::map<std::string, std::set<int>> parts;  // by image
       for (const LabelledImage& image : set->images) {
         const std::string file = image.name.substr(image.name.rfind('/') + 1);
@@ -113,7 +114,7 @@ TEST_CASE("files of the same bytes are all kept for the test, or none of them") 
       }
       CHECK(parts.size() == 30);
       for (const auto& [image, of_it] : parts) CHECK(of_it.size() == 1);
-      CHECK(tested(*set).size() == (share == std::string("0.5") ? 25 : 10));
+      CHECK(tested_images(*set).size() == (share == std::string("0.5") ? 25 : 10));
     }
 }
 
@@ -121,23 +122,24 @@ TEST_CASE("images of the same size are told apart by their bytes") {
   const TempDir dir;
   for (const auto& [name, content] : Files{{"a/0.png", "xx"}, {"a/1.png", "yy"}, {"b/2.png", "xx"}, {"b/3.png", "z"}})
     dir.write("photos/" + name, content);
-  CHECK(same_bytes(*open(dir / "photos", {{"test", "none"}})) == Counts{0, 1, 0, 3});
+  CHECK(same_bytes(*open_photos(dir / "photos", {{"test", "none"}})) == PartCounts{0, 1, 0, 3});
 }
 
 TEST_CASE("a share of one's own is drawn by the seed, and none keeps no images") {
   const TempDir dir;
   write_classes(dir, "photos", {20, 12});
   const std::string path = dir / "photos";
-  const Names first = tested(*open(path, {{"test", "0.25"}}, 1));
-  CHECK(counts(*open(path, {{"test", "0.25"}}, 1), LabelledImage::test) == Counts{5, 3});
-  CHECK(tested(*open(path, {{"test", "0.25"}}, 1)) == first);
-  CHECK(tested(*open(path, {{"test", "0.25"}}, 2)) != first);
+  const ImageNames first = tested_images(*open_photos(path, {{"test", "0.25"}}, 1));
+  CHECK(counts_of_part(*open_photos(path, {{"test", "0.25"}}, 1), LabelledImage::test) == PartCounts{5, 3});
+  CHECK(tested_images(*open_photos(path, {{"test", "0.25"}}, 1)) == first);
+  CHECK(tested_images(*open_photos(path, {{"test", "0.25"}}, 2)) != first);
   std::vector<std::string> warnings;
-  for (const char* none : {"none", "0"}) CHECK(tested(*open(path, {{"test", none}}, 0, &warnings)).empty());
+  for (const char* none : {"none", "0"})
+    CHECK(tested_images(*open_photos(path, {{"test", none}}, 0, &warnings)).empty());
   CHECK(warnings.empty());
   for (const char* wrong : {"some", "1", "-0.1", "nan", ""})
     CHECK(error_of([&] {
-            open(path, {{"test", wrong}});
+            open_photos(path, {{"test", wrong}});
           }) == text("config: test: '", wrong, "' is neither auto, nor none, nor a share from 0 to below 1"));
 }
 
@@ -146,20 +148,20 @@ TEST_CASE("test images of its own, or too few of them, leave a set as it is") {
   write_classes(dir, "photos/train", {10, 10});
   write_classes(dir, "photos/test", {1, 1});
   std::vector<std::string> warnings;
-  CHECK(tested(*open(dir / "photos", {}, 0, &warnings)) == Names{"test/c0/0.png", "test/c1/0.png"});
-  CHECK(tested(*open(dir / "photos", {{"test", "none"}}, 0, &warnings)).size() == 2);
+  CHECK(tested_images(*open_photos(dir / "photos", {}, 0, &warnings)) == ImageNames{"test/c0/0.png", "test/c1/0.png"});
+  CHECK(tested_images(*open_photos(dir / "photos", {{"test", "none"}}, 0, &warnings)).size() == 2);
   CHECK(warnings.empty());
   CHECK(error_of([&] {
-          open(dir / "photos", {{"test", "0.5"}});
+          open_photos(dir / "photos", {{"test", "0.5"}});
         }) == text("config: test: 0.5 of the training images, but ", dir / "photos", " has test images of its own"));
   write_classes(dir, "few", {1, 1});
-  CHECK(tested(*open(dir / "few", {}, 0, &warnings)).empty());
+  CHECK(tested_images(*open_photos(dir / "few", {}, 0, &warnings)).empty());
   CHECK(warnings ==
         std::vector<std::string>{text("note: ", dir / "few", ": 2 images are too few to keep some for the test")});
   // All images are the same file.
   for (int i = 0; i < 10; ++i) dir.write(text("same/c", i % 2, "/", i, ".png"), png_of(picture(6, 6, 3)));
   CHECK(error_of([&] {
-          open(dir / "same", {{"test", "0.5"}});
+          open_photos(dir / "same", {{"test", "0.5"}});
         }) ==
         text("data: ", dir / "same", ": too few of its 10 images differ in their bytes to test with some of them"));
 }
@@ -172,11 +174,11 @@ TEST_CASE("a run of an old checkpoint trains with all images, as it did") {
   const auto images = [&](const char* test) {
     return make("ImageFolder", {{"path", dir / "photos"}, {"test", test}})->images(old);
   };
-  CHECK(tested(*images("auto")).empty());
+  CHECK(tested_images(*images("auto")).empty());
   std::vector<int32_t> labels(20);
   for (size_t i = 10; i < 20; ++i) labels[i] = 1;
   const std::vector<int64_t> order = order_by_class(labels, 2, 4, 5, "images/test");
-  Names wanted;
+  ImageNames wanted;
   for (size_t i = 16; i < 20; ++i) wanted.insert(images("none")->images[size_t(order[i])].name);
-  CHECK(tested(*images("0.2")) == wanted);
+  CHECK(tested_images(*images("0.2")) == wanted);
 }
