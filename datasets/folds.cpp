@@ -57,8 +57,7 @@ void check_folds(const Dataset::Common& common, int64_t samples, int64_t test_sa
   if (folds == 0) return;
   if (folds < 2) fail(ErrorKind::config, "folds: ", folds, " is too few; expected 2 or more, or 0 for none");
   if (fold < 1 || fold > folds)
-    fail(ErrorKind::config, "fold: ", fold, " is none of the ", folds, " folds; give the one to test with, 1 to ",
-         folds);
+    fail(ErrorKind::config, "fold: ", fold, " does not exist; give one of the ", folds, " folds, 1 to ", folds);
   if (test_samples > 0)
     fail(ErrorKind::config, "folds: ", folds, " folds test with every sample once, but ", source, " has ", test_samples,
          " others to test with; leave folds out, or the key or folder that gives those");
