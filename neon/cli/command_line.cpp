@@ -217,6 +217,12 @@ class Reader {
       fail(ErrorKind::config, "option ", option.flags, ": its value is empty; give one, or leave the option out");
   }
 
+  void check_set(const Option& set) {
+    const Verb* const verb = find_verb(line_.verb);
+    if (verb && !takes(*verb, set) && was_typed(set))
+      fail(ErrorKind::config, "--set changes a spec, but neon ", verb->name, " reads no spec");
+  }
+
   void take_values() {
     Problems problems;
     const std::optional<int64_t> named = take_count_of_gpus(values_["gpu"]);
@@ -224,6 +230,8 @@ class Reader {
     line_.of_verb = read_params<VerbOptions>(of_verb, problems);
     line_.run_options = given_of<RunOptions>(Holder::run, problems);
     const Setting of_old = given_of<OldOptions>(Holder::old, problems);
+    for (const Option& option : all_options())
+      if (option.field == std::string_view("set") && !line_.overrides.empty()) check_set(option);
     const auto old = read_params<OldOptions>(of_old, problems);
     read_params<RunOptions>(line_.run_options, problems);
     problems.throw_if_any();

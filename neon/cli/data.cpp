@@ -41,14 +41,8 @@ bool needs_parameters(const Schema& schema) {
   return std::ranges::any_of(schema.fields, [](const Field& field) { return field.required; });
 }
 
-// For verbs that read no spec.
-void refuse_overrides(const CommandLine& line, const char* verb) {
-  if (!line.overrides.empty()) fail(ErrorKind::config, "--set changes a spec, but neon data ", verb, " reads no spec");
-}
-
 int run_data_list(const CommandLine& line) {
   operands(line, 0);
-  refuse_overrides(line, "list");
   std::vector<std::string> warnings;
   DataContext context = data_context(line.run(), "", 0, warnings);
   context.may_download = false;
@@ -72,7 +66,6 @@ int run_data_list(const CommandLine& line) {
 int run_data_fetch(const CommandLine& line) {
   outlive_closed_pipes();
   const std::string name = operands(line, 1)[0];
-  refuse_overrides(line, "fetch");
   std::vector<std::string> warnings;
   const DataContext context = data_context(line.run(), "", 0, warnings);
   std::string error;

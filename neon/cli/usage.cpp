@@ -38,7 +38,8 @@ constexpr Section kSections[] = {
     {"Training", [](const Option& o) { return o.groups == takes_training; }},
     {"Files of a run", [](const Option& o) { return o.groups == takes_files; }},
     {"Options of single verbs", [](const Option& o) { return !o.groups && !o.verbs[0].empty(); }},
-    {"Every verb", [](const Option& o) { return o.holder == Holder::line && o.verbs[0].empty(); }},
+    {"Spec", [](const Option& o) { return o.groups == takes_values; }},
+    {"Every verb", [](const Option& o) { return o.holder == Holder::line && !o.groups; }},
     {"Options of older neons", [](const Option& o) { return o.holder == Holder::old; }},
 };
 
