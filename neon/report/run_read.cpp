@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <deque>
+#include <span>
 #include <utility>
 
 #include "neon/core/error.h"
@@ -40,7 +42,7 @@ std::string time_text(double unix_seconds) {
 
 class RunReader {
  public:
-  explicit RunReader(const std::string& path) : contents_(read_metrics(path)) { out_.path = path; }
+  RunReader(const std::string& path, MetricsContents contents) : contents_(std::move(contents)) { out_.path = path; }
 
   ReportedRun read() {
     read_timeline();
@@ -55,12 +57,12 @@ class RunReader {
   }
 
  private:
-  std::vector<double> values_of(std::string_view path) const {
+  std::span<const double> values_of(std::string_view path) const {
     const StoredSeries* const stored = contents_.find(path);
-    return stored ? stored->values : std::vector<double>();
+    return stored ? std::span<const double>(stored->values) : std::span<const double>();
   }
   double once(std::string_view path) const {
-    const std::vector<double> values = values_of(path);
+    const std::span<const double> values = values_of(path);
     return values.size() == 1 ? values[0] : std::nan("");
   }
   int64_t whole(std::string_view owner, std::string_view name) const {
@@ -72,7 +74,7 @@ class RunReader {
   // The ends of all epochs that are done, and the planned end, which places the points of an epoch that is not.
   void read_timeline() {
     Timeline& line = out_.timeline;
-    const std::vector<double> marks = values_of("time_markers/minibatch"), took = values_of("time/epoch");
+    const std::span<const double> marks = values_of("time_markers/minibatch"), took = values_of("time/epoch");
     line.steps = line.epochs = line.seconds = {0};
     for (size_t e = 0; e < marks.size() && marks[e] > line.steps.back(); ++e) {
       line.steps.push_back(marks[e]);
@@ -118,10 +120,11 @@ class RunReader {
       curve.unit = spec.units;
       curve.wide = spec.dtype != DType::f32;
       curve.every = spec.axis() == "epoch" ? 0 : spec.minibatch_freq;
+      curve.steps.reserve(size_t(spec.length)), curve.values.reserve(size_t(spec.length));
       for (int64_t i = 0; i < spec.length; ++i) {
         const double value = stored.at(i, part);
         if (std::isnan(value)) continue;
-        curve.steps.push_back(step_of(spec, i));
+        curve.steps.push_back(curve.every > 0 ? double((i + 1) * curve.every) : step_of(spec, i));
         curve.values.push_back(value);
       }
       if (!curve.values.empty()) out_.curves.push_back(std::move(curve));
@@ -199,26 +202,36 @@ std::string shown_name(const std::string& path) {
   return file.substr(0, file.rfind('.'));
 }
 
-}  // namespace
-
-ReportedRun read_run(const std::string& given) {
-  std::string path = given;
+// The metrics file of a run's folder; another path as it is.
+std::string metrics_path(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  if (is_folder(path)) {
-    const std::string folder = std::exchange(path, join_path(path, kRunMetricsFile));
-    struct stat status;
-    if (stat(path.c_str(), &status) != 0)
-      fail(ErrorKind::data, folder, ": no ", kRunMetricsFile, " in this folder; expected a run's folder, or a metrics ",
-           "file");
-  }
-  ReportedRun run = RunReader(path).read();
-  run.name = shown_name(path);
-  return run;
+  if (!is_folder(path)) return path;
+  const std::string folder = std::exchange(path, join_path(path, kRunMetricsFile));
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0)
+    fail(ErrorKind::data, folder, ": no ", kRunMetricsFile, " in this folder; expected a run's folder, or a metrics ",
+         "file");
+  return path;
 }
 
-std::vector<ReportedRun> read_runs(const std::vector<std::string>& paths) {
+constexpr size_t kReadAhead = 8;  // files
+
+}  // namespace
+
+ReportedRun read_run(const std::string& path) { return std::move(read_runs({path}).front()); }
+
+std::vector<ReportedRun> read_runs(const std::vector<std::string>& given) {
+  std::vector<std::string> paths;
+  for (const std::string& path : given) paths.push_back(metrics_path(path));
+  std::deque<MetricsReading> begun;  // of the files that come next
   std::vector<ReportedRun> runs;
-  for (const std::string& path : paths) runs.push_back(read_run(path));
+  for (const std::string& path : paths) {
+    while (begun.size() < kReadAhead && runs.size() + begun.size() < paths.size())
+      begun.emplace_back(paths[runs.size() + begun.size()]);
+    runs.push_back(RunReader(path, begun.front().take()).read());
+    runs.back().name = shown_name(path);
+    begun.pop_front();
+  }
   std::vector<std::string> names;
   for (const ReportedRun& run : runs) names.push_back(run.name);
   for (ReportedRun& run : runs) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "neon/core/dtype.h"
+#include "neon/train/atomic_file.h"
 
 namespace neon {
 
@@ -59,8 +60,23 @@ struct MetricsContents {
   const AttributeValue* find(std::string_view owner, std::string_view name) const;
 };
 
-// Reads a file that MetricsFile made. HDF5 can crash on a damaged file, so it reads in a child process; a
-// crash or a hang there is an error here. Throws a data error with what is wrong.
+// Reads a file that MetricsFile made. HDF5 can crash on a damaged file, so it reads in a child process; a crash or a
+// hang there is an error here. The child begins at once, so that several files can be read at the same time.
+class MetricsReading {
+ public:
+  // Throws a data error for a file that cannot be one.
+  explicit MetricsReading(const std::string& path);
+  MetricsReading(const MetricsReading&) = delete;
+  ~MetricsReading();  // ends the child
+  // Once. Throws a data error with what is wrong.
+  MetricsContents take();
+
+ private:
+  int wait_for_child();  // its status
+  std::string path_;
+  FileHandle from_;
+  int child_ = -1;  // the process
+};
 MetricsContents read_metrics(const std::string& path);
 
 // A new file of this name may replace a metrics file only: throws a data error if any other is there.

@@ -9,7 +9,9 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "neon/core/error.h"
 #include "neon/train/atomic_file.h"
@@ -23,7 +25,8 @@ namespace {
 constexpr rlim_t kChildSeconds = 4;              // of computing, beside one for each 16 MiB of the file
 constexpr size_t kChildBytes = size_t(1) << 30;  // beside a multiple of the file's size
 
-// Plain bytes, both ways: the two ends are one program.
+// Plain bytes, both ways: the two ends are one program. Every part takes a multiple of 8 bytes, so that numbers can be
+// read where they lie.
 class Packer {
  public:
   std::string out;
@@ -31,6 +34,7 @@ class Packer {
   void text(const std::string& value) {
     number(int64_t(value.size()));
     out += value;
+    out.resize((out.size() + 7) / 8 * 8);
   }
   void reals(const std::vector<double>& values) {
     number(int64_t(values.size()));
@@ -40,7 +44,7 @@ class Packer {
 
 class Unpacker {
  public:
-  explicit Unpacker(const std::string& in) : at_(in.data()) {}
+  explicit Unpacker(const char* in) : at_(in) {}
   int64_t number() {
     int64_t value;
     std::memcpy(&value, at_, sizeof value);
@@ -48,23 +52,30 @@ class Unpacker {
     return value;
   }
   std::string text() {
-    const size_t size = size_t(number());
-    at_ += size;
-    return {at_ - size, size};
+    const auto size = size_t(number());
+    const char* const begin = at_;
+    at_ += (size + 7) / 8 * 8;
+    return {begin, size};
   }
   std::vector<double> reals() {
-    std::vector<double> out(static_cast<size_t>(number()));
-    if (!out.empty()) std::memcpy(out.data(), at_, out.size() * sizeof(double));
-    at_ += out.size() * sizeof(double);
-    return out;
+    const auto count = size_t(number());
+    const auto* const begin = reinterpret_cast<const double*>(at_);
+    at_ += count * sizeof(double);
+    return {begin, begin + count};
   }
 
  private:
   const char* at_;
 };
 
+constexpr int64_t kContents = 'c', kError = 'e';  // what follows
+
 std::string pack(const MetricsContents& contents) {
   Packer p;
+  size_t numbers = 0;
+  for (const StoredSeries& stored : contents.series) numbers += stored.values.size();
+  p.out.reserve(numbers * sizeof(double) + (size_t(1) << 16));
+  p.number(kContents);
   p.number(int64_t(contents.series.size()));
   for (const auto& [spec, values] : contents.series) {
     for (const std::string* part : {&spec.path, &spec.units, &spec.x, &spec.time_markers}) p.text(*part);
@@ -82,11 +93,10 @@ std::string pack(const MetricsContents& contents) {
     if (const auto* whole = std::get_if<int64_t>(&value)) p.number(*whole);
     if (const auto* real = std::get_if<double>(&value)) p.reals({*real});
   }
-  return p.out;
+  return std::move(p.out);
 }
 
-MetricsContents unpack(const std::string& bytes) {
-  Unpacker p(bytes);
+MetricsContents unpack(Unpacker& p) {
   MetricsContents out;
   out.series.resize(size_t(p.number()));
   for (auto& [spec, values] : out.series) {
@@ -142,15 +152,18 @@ void part_from(pid_t parent, int to) {
   close_range(kept + 1, ~0u, 0);
 }
 
-// 'c' and the contents or 'e' and a message, then its length: what was cut short is seen.
+// The contents or a message, then the length of all: what was cut short is seen.
 [[noreturn]] void run_child(const std::string& path, size_t file_bytes, int to, pid_t parent) {
   part_from(parent, to);
   limit_child(file_bytes);
   std::string out;
   try {
-    out = 'c' + pack(read_metrics_hdf5(path));
+    out = pack(read_metrics_hdf5(path));
   } catch (const std::exception& error) {
-    out = text('e', error.what());
+    Packer p;
+    p.number(kError);
+    p.text(error.what());
+    out = p.out;
   }
   const uint64_t length = out.size();
   out.append(reinterpret_cast<const char*>(&length), sizeof length);
@@ -164,20 +177,40 @@ void part_from(pid_t parent, int to) {
 
 constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
 
-std::string read_all(int from) {
-  std::string out;
-  std::vector<char> buffer(size_t(1) << 16);
-  for (;;) {
-    const ssize_t got = read(from, buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return out;
-    out.append(buffer.data(), size_t(got));
+constexpr size_t kPipeBytes = size_t(1) << 20;
+
+// Memory that grows without a copy or zeros.
+class Bytes {
+ public:
+  Bytes() = default;
+  Bytes(const Bytes&) = delete;
+  ~Bytes() { std::free(data_); }
+  const char* data() const { return data_; }
+  size_t size() const { return size_; }
+  // Reads to the end.
+  void read_all(int from) {
+    for (size_t room = 0;;) {
+      if (room - size_ < kPipeBytes) {
+        room = 2 * room + 2 * kPipeBytes;
+        char* const grown = static_cast<char*>(std::realloc(data_, room));
+        if (!grown) throw std::bad_alloc();
+        data_ = grown;
+      }
+      const ssize_t got = read(from, data_ + size_, room - size_);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return;
+      size_ += size_t(got);
+    }
   }
-}
+
+ private:
+  char* data_ = nullptr;
+  size_t size_ = 0;
+};
 
 }  // namespace
 
-MetricsContents read_metrics(const std::string& path) {
+MetricsReading::MetricsReading(const std::string& path) : path_(path) {
   const FileHandle file = open_to_read(path);
   const size_t bytes = file_size(file, path);
   std::string begin(std::min(bytes, kSignature.size()), '\0');
@@ -185,27 +218,46 @@ MetricsContents read_metrics(const std::string& path) {
   if (begin != kSignature) fail(ErrorKind::data, path, ": is no metrics file: it does not begin as HDF5 files do");
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) fail(ErrorKind::failed, "cannot read ", path, ": no pipe: ", system_message(errno));
-  const FileHandle from(ends[0]);
-  FileHandle to(ends[1]);
-  const pid_t parent = getpid(), child = fork();
-  if (child < 0) fail(ErrorKind::failed, "cannot read ", path, ": no child process: ", system_message(errno));
-  if (child == 0) run_child(path, bytes, to.get(), parent);
-  to.close();
-  std::string out = read_all(from.get());
+  from_ = FileHandle(ends[0]);
+  fcntl(ends[0], F_SETPIPE_SZ, int(kPipeBytes));  // where it is refused, reading is only slower
+  const FileHandle to(ends[1]);
+  const pid_t parent = getpid();
+  child_ = fork();
+  if (child_ < 0) fail(ErrorKind::failed, "cannot read ", path, ": no child process: ", system_message(errno));
+  if (child_ == 0) run_child(path, bytes, to.get(), parent);
+}
+
+MetricsReading::~MetricsReading() {
+  if (child_ <= 0) return;
+  kill(child_, SIGKILL);
+  wait_for_child();
+}
+
+int MetricsReading::wait_for_child() {
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  while (waitpid(child_, &status, 0) < 0 && errno == EINTR) {
   }
+  child_ = -1;
+  return status;
+}
+
+MetricsContents MetricsReading::take() {
+  Bytes out;
+  out.read_all(from_.get());
+  const int status = wait_for_child();
   uint64_t length = 0;
   const bool whole = out.size() > sizeof length;
   if (whole) std::memcpy(&length, out.data() + out.size() - sizeof length, sizeof length);
   if (!whole || length != out.size() - sizeof length)
-    fail(ErrorKind::data, path, ": HDF5 could not read it ",
+    fail(ErrorKind::data, path_, ": HDF5 could not read it ",
          WIFSIGNALED(status) ? text("and ended with signal ", WTERMSIG(status)) : std::string("to its end"),
          "; the file is damaged");
-  out.resize(length);
-  if (out[0] == 'e') fail(ErrorKind::data, out.substr(1));
-  return unpack(out.substr(1));
+  Unpacker p(out.data());
+  if (p.number() == kError) fail(ErrorKind::data, p.text());
+  return unpack(p);
 }
+
+MetricsContents read_metrics(const std::string& path) { return MetricsReading(path).take(); }
 
 double StoredSeries::at(int64_t index, int64_t part) const {
   NEON_ASSERT(index >= 0 && index < spec.length && part >= 0 && part < spec.width);
