@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include "neon/core/paths.h"
+#include "neon/core/module_files.h"
 #include "neon/core/version.h"
 
 namespace neon {
@@ -12,60 +12,18 @@ namespace {
 
 using Open = GpuModule* (*)(const std::string& version, std::string* why_not, bool* no_gpu);
 
-std::string folder_of(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == path.npos ? "" : path.substr(0, slash);
-}
-
-std::string folder_of_executable() {
-  char path[4096];
-  const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
-  return folder_of(std::string(path, n > 0 ? size_t(n) : 0));
-}
-
-// The folder of the shared library that holds this code, if a library does. "" in a program that was found by its name
-// alone: neon opens nothing because of the current folder.
-std::string folder_of_library() {
-  Dl_info info{};
-  const bool found = dladdr(reinterpret_cast<void*>(&folder_of_library), &info) && info.dli_fname;
-  return folder_of(found ? info.dli_fname : "");
-}
-
-// Beside the installed program or library, or in the build tree that one of them lies in.
-std::vector<std::string> candidates() {
-  const std::string program = folder_of_executable(), library = folder_of_library();
-  std::vector<std::string> out = {join_path(program, NEON_MODULE_FOLDER "/libneon_cuda.so")};
-  if (!library.empty()) out.push_back(join_path(library, "neon/libneon_cuda.so"));
-  for (std::string folder : {program, library})
-    for (int up = 0; up < 4 && !folder.empty(); ++up) {
-      out.push_back(join_path(folder, "backends/cuda/libneon_cuda.so"));
-      folder = folder_of(folder);
-    }
-  return out;
-}
-
 struct Opened {
   GpuModule* module = nullptr;
   std::string why_not;
   bool no_gpu = false;  // nothing that anybody would expect to be used
 };
 
-// The module takes what it needs of neon from what is open for all to see. The library is not where it came along with
-// what was opened for itself, as Python opens its extensions. (A program is, and cannot be opened.)
-void show_library() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<void*>(&show_library), &info) && info.dli_fname)
-    dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
-}
-
 Opened open_module() {
-  show_library();
-  for (const std::string& path : candidates()) {
+  for (const std::string& path : module_files("cuda", "backends/cuda")) {
     if (access(path.c_str(), F_OK) != 0) continue;
-    // Lazily: an older driver lacks functions, and is to be asked for its version first.
-    void* handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    std::string problem;
+    void* const handle = open_module_file(path, problem);
     if (!handle) {
-      const std::string problem = dlerror();
       const bool no_driver = problem.find("libcuda.so.1: cannot open") != problem.npos;
       return {nullptr, no_driver ? "no NVIDIA driver was found (libcuda.so.1)" : problem, no_driver};
     }

@@ -9,6 +9,7 @@
 #include <ctime>
 #include <new>
 
+#include "backends/ranks/add_ranks.h"
 #include "neon/core/text.h"
 
 namespace neon {
@@ -106,47 +107,6 @@ void SharedRanks::meet() {
   set_waiting(false);
 }
 
-namespace {
-
-template <typename T>
-using SumOf = std::conditional_t<sizeof(T) == 2, float, T>;
-
-float wide_number(f16 x) { return to_float(x); }
-float wide_number(bf16 x) { return to_float(x); }
-float wide_number(float x) { return x; }
-double wide_number(double x) { return x; }
-
-void put_number(float x, f16& to) { to = to_f16(x); }
-void put_number(float x, bf16& to) { to = to_bf16(x); }
-void put_number(float x, float& to) { to = x; }
-void put_number(double x, double& to) { to = x; }
-
-// The elements of arrays one behind the other, some at a time.
-class Places {
- public:
-  explicit Places(std::span<const Summand> arrays) : arrays_(arrays) {}
-  // Calls visit(array, its first element, where in the part, elements) for the next `most` elements. Returns how many
-  // there were.
-  template <typename Visit>
-  int64_t next(int64_t most, Visit&& visit) {
-    int64_t taken = 0;
-    while (taken < most && array_ < arrays_.size()) {
-      const int64_t n = std::min(most - taken, arrays_[array_].elements - element_);
-      visit(arrays_[array_], element_, taken, n);
-      taken += n, element_ += n;
-      if (element_ == arrays_[array_].elements) ++array_, element_ = 0;
-    }
-    return taken;
-  }
-
- private:
-  std::span<const Summand> arrays_;
-  size_t array_ = 0;
-  int64_t element_ = 0;
-};
-
-}  // namespace
-
 // Each rank adds up all areas for itself. An area of one bank is written again two sums later: by then all ranks have
 // met once more, and so have read it.
 template <typename T>
@@ -163,12 +123,7 @@ void SharedRanks::sum_as(std::span<const Summand> arrays) {
     targets.next(kMost, [&](const Summand& array, int64_t first, int64_t place, int64_t n) {
       const T* areas[kMostRanks];
       for (int k = 0; k < size(); ++k) areas[k] = reinterpret_cast<const T*>(board_->area(bank_, k)) + place;
-      T* const to = static_cast<T*>(array.to) + first;
-      for (int64_t i = 0; i < n; ++i) {
-        SumOf<T> total = wide_number(areas[0][i]);
-        for (int k = 1; k < size(); ++k) total += wide_number(areas[k][i]);
-        put_number(total, to[i]);
-      }
+      add_ranks(areas, size(), n, static_cast<T*>(array.to) + first);
     });
     bank_ = 1 - bank_;
   }

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "neon/cli/rank_endings.h"
 #include "neon/cli/rank_process.h"
 #include "neon/core/threads.h"
 #include "neon/train/clock.h"
@@ -199,45 +200,15 @@ class Launch {
     if (now_seconds() > lost_at_ + (wait ? kGraceOfWaiting : kGrace)) end_all();
   }
 
-  // The rank that failed first, or -1. One that only noticed the end of another is not it.
-  int first_failed() const {
-    int out = -1;
-    for (int k = 0; k < count(); ++k) {
-      const RankRecord& own = record(k);
-      if (!own.ended || own.code == 0 || own.code == kLostCode || own.code > 128) continue;
-      if (out < 0 || own.ended_at < record(out).ended_at) out = k;
-    }
-    return out;
-  }
-
-  // Whether it is a fault of the spec, say, that all ranks have, unless the end of another came first.
-  bool is_of_all(const std::string& cause) const {
-    int same = 0, others = 0;
-    for (int k = 0; k < count(); ++k) {
-      if (record(k).ended && record(k).cause == cause) ++same;
-      else if (record(k).code != kLostCode && record(k).ended) ++others;
-    }
-    return others == 0 && (same > 1 || !board_->started);
-  }
-
   int tell() const {
     if (stopped_at_once_) return 128 + asked_to_stop;
-    const int failed = first_failed();
-    if (failed < 0) return code_of(0);
-    const std::string cause = record(failed).cause;
-    if (is_of_all(cause)) {
-      for (size_t begin = 0; begin <= cause.size();) {
-        const size_t end = std::min(cause.find('\n', begin), cause.size());
-        print_message((begin ? "" : "neon: ") + cause.substr(begin, end - begin));
-        begin = end + 1;
-      }
-      return record(failed).code;
+    std::vector<RankEnding> endings;
+    for (int k = 0; k < count(); ++k) {
+      const RankRecord& own = record(k);
+      endings.push_back({own.ended != 0, own.code, own.cause, board_->host, own.device, own.ended_at});
     }
-    const std::string kept = failed != 0 && record(0).code == kLostCode ? record(0).cause : "";
-    const bool with_colon = !cause.starts_with("was ") && !cause.starts_with("has ") && !cause.starts_with("ended ");
-    print_message(text("neon: rank ", failed, " of ", count(), " (", board_->host, ", ", record(failed).device, ")",
-                       with_colon ? ": " : " ", cause, kept));
-    return record(failed).code;
+    const int failed = tell_endings(endings, board_->started);
+    return failed ? failed : code_of(0);
   }
 
   int code_of(int k) const {

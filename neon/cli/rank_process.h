@@ -4,6 +4,7 @@
 #include <string>
 
 #include "backends/ranks.h"
+#include "backends/ranks/rank_ending.h"
 #include "backends/ranks/shared_ranks.h"
 #include "neon/core/error.h"
 #include "neon/train/options.h"
@@ -12,8 +13,6 @@ namespace neon {
 
 // In the environment of a rank: "RANK DESCRIPTOR PARENT", the board's descriptor and whoever started it.
 constexpr const char* kRankVariable = "NEON_RANK";
-// The exit code of a rank that ends because another has ended.
-constexpr int kLostCode = 99;
 
 // Takes this process's place among the ranks; does nothing without kRankVariable. Throws where the place is missing.
 void join_ranks();

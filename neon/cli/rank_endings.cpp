@@ -1,0 +1,55 @@
+#include "neon/cli/rank_endings.h"
+
+#include <algorithm>
+
+#include "neon/core/text.h"
+#include "neon/train/terminal.h"
+
+namespace neon {
+
+namespace {
+
+// The rank that failed first, or -1. One that only noticed the end of another is not it.
+int first_failed(std::span<const RankEnding> ranks) {
+  int out = -1;
+  for (int k = 0; k < int(ranks.size()); ++k) {
+    const RankEnding& own = ranks[size_t(k)];
+    if (!has_failed(own) || own.code == kLostCode) continue;
+    if (out < 0 || own.at < ranks[size_t(out)].at) out = k;
+  }
+  return out;
+}
+
+// Whether it is a fault of the spec, say, that all ranks have, unless the end of another came first.
+bool is_of_all(std::span<const RankEnding> ranks, const std::string& cause, bool started) {
+  int same = 0, others = 0;
+  for (const RankEnding& rank : ranks) {
+    if (rank.ended && rank.cause == cause) ++same;
+    else if (rank.code != kLostCode && rank.ended) ++others;
+  }
+  return others == 0 && (same > 1 || !started);
+}
+
+}  // namespace
+
+int tell_endings(std::span<const RankEnding> ranks, bool started) {
+  const int failed = first_failed(ranks);
+  if (failed < 0) return 0;
+  const RankEnding& first = ranks[size_t(failed)];
+  const std::string& cause = first.cause;
+  if (is_of_all(ranks, cause, started)) {
+    for (size_t begin = 0; begin <= cause.size();) {
+      const size_t end = std::min(cause.find('\n', begin), cause.size());
+      print_message((begin ? "" : "neon: ") + cause.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    return first.code;
+  }
+  const std::string kept = failed != 0 && ranks[0].code == kLostCode ? ranks[0].cause : "";
+  const bool with_colon = !cause.starts_with("was ") && !cause.starts_with("has ") && !cause.starts_with("ended ");
+  print_message(text("neon: rank ", failed, " of ", ranks.size(), " (", first.host, ", ", first.device, ")",
+                     with_colon ? ": " : " ", cause, kept));
+  return first.code;
+}
+
+}  // namespace neon
