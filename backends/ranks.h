@@ -46,6 +46,8 @@ class Ranks {
   RankOf of() const { return of_; }
   int rank() const { return of_.rank; }
   int size() const { return of_.ranks; }
+  // The place of this rank among those of its host.
+  virtual RankOf of_host() const { return of_; }
   // Rank 0 writes the files of a run, and talks to people.
   bool leads() const { return of_.rank == 0; }
 

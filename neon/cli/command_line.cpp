@@ -237,6 +237,7 @@ class Reader {
     problems.throw_if_any();
     for (const Option& option : all_options())
       if (option.field == std::string_view("value") && !line_.values.empty()) check_use(option);
+    line_.asks_for_ranks = old.max_devices || !old.gpus.empty() || named;
     line_.ranks = asked_devices({old.max_devices, old.gpus, named});
     const std::string_view several[] = {"train", "resume", "search", "bench", "program"};
     if (line_.ranks > 1 && !std::ranges::count(several, line_.verb))

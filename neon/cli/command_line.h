@@ -103,6 +103,7 @@ struct CommandLine {
   Setting run_options;                 // those of RunOptions that were given
   int verbose = 1;                     // and one more for each -v
   int64_t ranks = 1;                   // processes that train together (-m)
+  bool asks_for_ranks = false;         // that number was given
   VerbOptions of_verb;
   RunOptions run() const { return read_params<RunOptions>(run_options); }
 };

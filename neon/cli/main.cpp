@@ -8,6 +8,7 @@
 #include <new>
 #include <system_error>
 
+#include "backends/ranks/started_ranks.h"
 #include "neon/cli/fault_search.h"
 #include "neon/cli/rank_process.h"
 #include "neon/cli/verb.h"
@@ -47,7 +48,8 @@ void begin_with_short_spins(const std::string& first, char** argv) {
 void note_threads() {
   const std::string note = neon::threads_note();
   if (note.empty()) return;
-  neon::print_message("note: " + note);
+  const auto place = neon::started_place();
+  if (!place || place->rank == 0) neon::print_message("note: " + note);
   setenv("OMP_NUM_THREADS", std::to_string(neon::available_threads()).c_str(), 1);
 }
 
@@ -77,12 +79,15 @@ int run(const std::vector<std::string>& arguments, char** argv) {
   const std::string first = arguments.empty() ? "" : arguments.front();
   if (!only_informs(first)) {
     note_threads();
+    neon::share_processors();
     begin_with_short_spins(first, argv);
+    neon::join_mpi_ranks();
   }
   bool finished = false;
   std::string text;
   neon::CommandLine line = neon::parse_command_line(arguments, finished, text);
   if (!finished) {
+    neon::check_mpi_ranks(line);
     const neon::Verb& verb = *neon::find_verb(line.verb);
     try_threads(verb);
     if (argv[0]) line.program = argv[0];

@@ -5,9 +5,16 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
+
+#include "backends/ranks/started_ranks.h"
+#include "neon/cli/rank_endings.h"
+#include "neon/core/cgroups.h"
+#include "neon/core/threads.h"
 
 namespace neon {
 
@@ -15,7 +22,11 @@ namespace {
 
 struct Place {
   std::shared_ptr<SharedBoard> board;
-  std::unique_ptr<SharedRanks> ranks;
+  std::unique_ptr<SharedRanks> shared;
+  std::unique_ptr<StartedRanks> started;
+  std::string by;     // whoever started the ranks: "mpirun"
+  int messages = -1;  // stderr of a rank that is silent
+  Ranks* ranks() const { return started ? static_cast<Ranks*>(started.get()) : shared.get(); }
 };
 
 // Set once, before anything else runs.
@@ -39,16 +50,88 @@ void join_ranks() {
   fcntl(descriptor, F_SETFD, FD_CLOEXEC);
   Place& place = own_place();
   place.board = SharedBoard::open(descriptor);
-  place.ranks = std::make_unique<SharedRanks>(place.board, rank);
+  place.shared = std::make_unique<SharedRanks>(place.board, rank);
 }
 
-Ranks* own_ranks() { return own_place().ranks.get(); }
+Ranks* own_ranks() { return own_place().ranks(); }
+
+namespace {
+
+// Only rank 0 of those that mpirun started prints anything.
+void be_silent(Place& place) {
+  place.messages = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  const int nothing = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  dup2(nothing, STDOUT_FILENO);
+  dup2(nothing, STDERR_FILENO);
+  close(nothing);
+}
+
+void end_started(StartedRanks& ranks, int code, const std::string& cause) {
+  RankEnding own;
+  own.ended = true, own.code = code, own.cause = cause;
+  const std::vector<RankEnding> endings = ranks.end(own);
+  if (endings.empty()) return;
+  // Here the others are ended by rank 0, unless that one can do so no longer.
+  if (const int messages = own_place().messages; messages >= 0) dup2(messages, STDERR_FILENO);
+  const int failed = tell_endings(endings, ranks.started());
+  ranks.end_all(failed ? failed : code);
+}
+
+}  // namespace
+
+void share_processors() {
+  const std::optional<StartedPlace> place = started_place();
+  if (!place || std::getenv("OMP_NUM_THREADS")) return;
+  // Processes that mpirun binds to processors have few already.
+  const int all = std::min(int(sysconf(_SC_NPROCESSORS_ONLN)), processors_of_cgroups());
+  const int threads = std::min(available_threads(), std::max(1, all / std::max(1, place->host_ranks)));
+  setenv("OMP_NUM_THREADS", std::to_string(threads).c_str(), 1);
+}
+
+void join_mpi_ranks() {
+  const std::optional<StartedPlace> found = started_place();
+  if (!found) return;
+  Place& place = own_place();
+  try {
+    place.started = join_started_ranks(*found);
+  } catch (const Error&) {
+    // All have the same fault. Rank 0 tells it, and whoever started the ranks ends the others then.
+    if (found->rank > 0) be_silent(place), sleep(2);
+    throw;
+  }
+  forget_started_place();
+  place.by = found->by;
+  if (!place.started->leads()) be_silent(place);
+  if (place.started->size() > 1) return;
+  place.started->end({});
+  place.started.reset();
+}
+
+void check_mpi_ranks(const CommandLine& line) {
+  const Place& place = own_place();
+  if (!place.started) return;
+  const int count = place.started->size();
+  const std::string_view several[] = {"train", "resume", "bench"};
+  if (!std::ranges::count(several, line.verb))
+    fail(ErrorKind::config, "neon ", line.verb, " runs as one process, and ", place.by, " has started ", count,
+         "; these are for several: neon SPEC, neon resume, neon bench");
+  if (line.asks_for_ranks && line.ranks != count)
+    fail(ErrorKind::config, "-m ", line.ranks, " asks for ", line.ranks, " ranks, and ", place.by, " has started ",
+         count, "; leave -m out");
+  if (!can_run_again(line))
+    fail(ErrorKind::config,
+         "each rank reads the spec and the file of options, and one of them is a pipe; write it to a ", "file");
+}
 
 bool end_rank(int code, const std::string& cause) {
   const Place& place = own_place();
-  if (!place.ranks) return false;
+  if (place.started) {
+    end_started(*place.started, code, cause);
+    return true;
+  }
+  if (!place.shared) return false;
   RankBoard& board = **place.board;
-  RankRecord& record = board.records[place.ranks->rank()];
+  RankRecord& record = board.records[place.shared->rank()];
   if (record.ended) return true;
   record.code = code;
   std::snprintf(record.cause, sizeof record.cause, "%s", cause.c_str());

@@ -1,4 +1,4 @@
-// A process that is one of several ranks: -m N starts them (rank_launch.cpp), each as the same command.
+// A process that is one of several ranks: -m N starts them (rank_launch.cpp), each as the same command, or mpirun does.
 #pragma once
 #include <memory>
 #include <string>
@@ -6,6 +6,7 @@
 #include "backends/ranks.h"
 #include "backends/ranks/rank_ending.h"
 #include "backends/ranks/shared_ranks.h"
+#include "neon/cli/command_line.h"
 #include "neon/core/error.h"
 #include "neon/train/options.h"
 
@@ -16,6 +17,12 @@ constexpr const char* kRankVariable = "NEON_RANK";
 
 // Takes this process's place among the ranks; does nothing without kRankVariable. Throws where the place is missing.
 void join_ranks();
+// Before OpenMP reads the environment: ranks of one host that mpirun started share its processors.
+void share_processors();
+// Takes this process' place among the ranks that mpirun started; does nothing in one that was started by itself.
+void join_mpi_ranks();
+// Throws unless ranks that mpirun started can carry out this command.
+void check_mpi_ranks(const CommandLine& line);
 // Null: this process is alone.
 Ranks* own_ranks();
 // Tells whoever started this rank how it ends: with this exit code and, where it failed, for which reason. False where

@@ -320,11 +320,14 @@ void take_gpu_of_rank(RunOptions& options) {
   std::string why_not;
   const std::vector<GpuInfo> gpus = gpu_module(why_not)->devices();
   const int64_t first = options.device_id, left = int64_t(gpus.size()) - first;
-  if (left < ranks->size())
-    fail(ErrorKind::device, "-m ", ranks->size(), " takes as many GPUs, and there ", left == 1 ? "is " : "are ", left,
-         first > 0 ? text(" from GPU ", first, " on") : "", "; take fewer, or -b cpu for ", ranks->size(),
+  const RankOf here = ranks->of_host();
+  if (left < here.ranks)
+    fail(ErrorKind::device,
+         here.ranks < ranks->size() ? text(here.ranks, " ranks of a host take") : text("-m ", here.ranks, " takes"),
+         " as many GPUs, and there ", left == 1 ? "is " : "are ", left,
+         first > 0 ? text(" from GPU ", first, " on") : "", "; take fewer, or -b cpu for ", here.ranks,
          " ranks on the CPU");
-  options.device_id = first + ranks->rank();
+  options.device_id = first + here.rank;
   check_gpu(int(options.device_id));
   ranks->set_device(text("GPU ", options.device_id));
 }

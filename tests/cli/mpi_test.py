@@ -1,0 +1,292 @@
+#!/usr/bin/python3
+"""Ranks that mpirun starts compute what one process does, and the same bits as ranks of -m N; a rank that fails, dies or
+hangs ends all. Without Open MPI all is skipped, counted and said."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import h5py
+import numpy as np
+
+import ranks_test
+import split_dense_test
+import support
+from ranks_test import IMAGES, LONG, NUMBERS, arrays
+from support import Case
+
+MPI = os.environ.get("MPI_MODULE", "")
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+DIVERGES = "{GradientDescentMomentum: {learning_rate: 1.0e+300}}"
+
+
+def mpirun(ranks):
+    return "mpirun", "--oversubscribe", "-np", str(ranks)
+
+
+def ranks_of(command):
+    """The ids of neon's processes below that one, in the order of ranks."""
+    out = []
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{process}/stat", encoding="utf-8") as file:
+                parent = int(file.read().rsplit(")", 1)[1].split()[1])
+            with open(f"/proc/{process}/environ", "rb") as file:
+                rank = re.search(rb"OMPI_COMM_WORLD_RANK=(\d+)", file.read())
+        except OSError:
+            continue
+        if parent == command and rank:
+            out.append((int(rank[1]), int(process)))
+    return [process for _, process in sorted(out)]
+
+
+class Mpi(Case):
+    def setUp(self):
+        super().setUp()
+        self.environment.update(AS_ROOT)
+        self.environment["TMPDIR"] = self.folder
+
+    def train(self, spec, ranks, *options, name=None):
+        """The results on stdout, and the arrays of the checkpoint."""
+        name = name or f"mpi{ranks}.safetensors"
+        done = self.neon("-b", "cpu", "-d", "f64", "-r", "3", "-s", name, *options, spec, under=mpirun(ranks))
+        return done, arrays(self.path(name))
+
+    def check_ranks(self, spec, *options, ranks=(2, 3)):
+        def results(done):
+            """With all digits that are printed."""
+            return re.findall(r"^(?:test|validation|training): .*", done.out, re.M)
+        one, wanted = ranks_test.Ranks.train(self, spec, 1, *options)
+        self.assertTrue(results(one))
+        for count in ranks:
+            done, got = self.train(spec, count, *options)
+            ranks_test.Ranks.check_equal(self, got, wanted)
+            self.assertEqual(results(done), results(one))
+            self.check_same_bits(got, ranks_test.Ranks.train(self, spec, count, *options)[1])
+        return wanted
+
+    def check_same_bits(self, got, wanted):
+        self.assertEqual(set(got), set(wanted))
+        for name, array in wanted.items():
+            self.assertEqual(got[name].tobytes(), array.tobytes(), name)
+
+    def fails(self, code, *arguments, says, ranks=2, **options):
+        """The run must end with that code and one message of neon's, which has all of `says`."""
+        result = self.neon(*arguments, code=code, under=mpirun(ranks), **options)
+        (line,) = [line for line in result.err.splitlines() if line.startswith("neon: ")]
+        for words in [says] if isinstance(says, str) else says:
+            self.assertIn(words, line)
+        return result
+
+    def test_dense_net(self):
+        """Dropout and random slopes draw as one process does; the last batch has 6 samples of 8."""
+        self.check_ranks(self.spec(NUMBERS), ranks=(2, 3, 4))
+
+    def test_a_metric_of_all_samples_together(self):
+        self.check_ranks(self.spec(NUMBERS.replace("nout: 3", "nout: 2"), metrics="[AUC]"), ranks=(3,))
+
+    def test_last_batch_of_fewer_samples_than_ranks(self):
+        self.check_ranks(self.spec(NUMBERS, dataset="{UniformRandom: {ntrain: 33, ntest: 3, nin: 6, nout: 3}}"), ranks=(3,))
+
+    def test_accumulated_gradients(self):
+        self.check_ranks(self.spec(NUMBERS, accumulate=3), ranks=(2,))
+
+    def test_convolutions_with_batch_norm_over_all_ranks(self):
+        self.check_ranks(self.spec(IMAGES))
+
+    def test_carried_states(self):
+        self.check_ranks(ranks_test.Ranks.text(self))
+
+    def test_streamed_samples(self):
+        support.write_colours(self)
+        self.neon("data", "pack", "colours", "packed")
+        self.check_ranks(self.spec(IMAGES.replace("nout: 10", "nout: 2"), metrics="[Misclassification]", epochs=2,
+                                   dataset="{Shards: {path: packed, stream: true}}"), ranks=(2,))
+
+    def test_split_dense_layers(self):
+        """Ranks have different numbers of samples, 38 in batches of 8, and different rows of weights."""
+        self.check_ranks(self.spec(split_dense_test.NUMBERS))
+        self.check_ranks(self.spec(split_dense_test.IMAGES), ranks=(2,))
+
+    def test_sixteen_bits(self):
+        """The same bits as ranks that share memory, and again."""
+        for dtype in "f16", "bf16":
+            spec = self.spec(NUMBERS, ema=0)
+            found = [self.train(spec, 3, "-d", dtype)[1] for _ in range(2)]
+            found.append(ranks_test.Ranks.train(self, spec, 3, "-d", dtype)[1])
+            self.check_same_bits(found[1], found[0])
+            self.check_same_bits(found[2], found[0])
+
+    def test_a_run_goes_on_with_another_number_of_ranks(self):
+        spec = self.spec(NUMBERS)
+        _, wanted = ranks_test.Ranks.train(self, spec, 1)
+        for before, after in (3, 2), (1, 3), (2, 1):
+            self.train(spec, before, "-e", "1", name="part.safetensors")
+            self.neon("resume", "-b", "cpu", "-e", "4", "part.safetensors", under=mpirun(after))
+            ranks_test.Ranks.check_equal(self, arrays(self.path("part.safetensors")), wanted)
+
+    def test_rank_0_alone_writes_and_prints(self):
+        spec = self.spec(NUMBERS)
+        one = self.neon("-b", "cpu", "-r", "3", "-o", "1.h5", "-l", "1.log", spec)
+        two = self.neon("-b", "cpu", "-r", "3", "-o", "2.h5", "-l", "2.log", spec, under=mpirun(2))
+        self.assertEqual(len(two.out.splitlines()), len(one.out.splitlines()))
+        self.assertEqual(len(two.err.splitlines()), len(one.err.splitlines()))
+        with h5py.File(self.path("1.h5")) as first, h5py.File(self.path("2.h5")) as second:
+            for name in "cost/train", "cost/loss":
+                np.testing.assert_allclose(second[name][:], first[name][:], rtol=1e-5)
+
+    def test_a_run_folder(self):
+        self.neon("-b", "cpu", "-r", "3", self.spec(NUMBERS), under=mpirun(2), environment={"NEON_NO_RUN_FOLDER": ""})
+        (folder,) = os.listdir(self.path("runs"))
+        self.assertIn("last.safetensors", os.listdir(self.path("runs/" + folder)))
+
+    def test_bench(self):
+        done = self.neon("bench", "-b", "cpu", "--iterations", "3", self.spec(NUMBERS), under=mpirun(2))
+        self.assertIn("2 ranks of", done.out)
+
+    # Faults.
+
+    def test_the_number_of_ranks(self):
+        spec = self.spec(NUMBERS)
+        self.fails(2, "-b", "cpu", "-m", "3", spec, says="-m 3 asks for 3 ranks, and mpirun has started 2; leave -m out")
+        self.neon("-b", "cpu", "-m", "2", spec, under=mpirun(2))
+        alone = self.neon("-b", "cpu", "-r", "3", spec, under=mpirun(1))
+        self.assertIn("trained 4 epochs", alone.out)
+
+    def test_verbs_of_one_process(self):
+        for verb in "check", "predict", "search":
+            self.fails(2, verb, self.spec(NUMBERS), *(["x.csv"] if verb == "predict" else []),
+                       says=[f"neon {verb} runs as one process, and mpirun has started 2"])
+
+    def test_faults_that_all_ranks_have_are_told_once(self):
+        spec = self.spec(NUMBERS, cost="Nonsense")
+        said = self.fails(2, "-b", "cpu", spec, says="Nonsense", ranks=3)
+        self.assertIn(self.refused(2, "-b", "cpu", spec, says="Nonsense").err, said.err)
+        self.fails(5, "-b", "cpu", "-d", "f64", self.spec(NUMBERS, optimizer=DIVERGES, ema=0), says="the run diverged")
+        self.fails(2, "-b", "cpu", "/dev/stdin", says="one of them is a pipe", stdin=NUMBERS.encode())
+        self.fails(2, "-b", "cpu", "--nonsense", spec, says="--nonsense")
+
+    def test_a_failed_write_is_that_of_rank_0(self):
+        self.fails(1, "-b", "cpu", "-s", "/dev/full/m.safetensors", self.spec(NUMBERS), says="/dev/full")
+
+    def each(self, *commands):
+        """mpirun's command for ranks of different commands."""
+        out = ["mpirun", "--oversubscribe"]
+        for words in commands:
+            out += [*([":"] if out[-1] != "--oversubscribe" else []), "-np", "1", support.NEON, *words]
+        return out
+
+    def test_ranks_that_differ_are_refused_before_the_first_step(self):
+        one, two = self.spec(NUMBERS), self.spec(NUMBERS, name="two.yaml", batch_size=10)
+        for name, seed in ("a", 1), ("b", 2):
+            rng = np.random.default_rng(seed)
+            os.mkdir(self.path(name))
+            np.savez(self.path(name + "/d.npz"), x_train=rng.standard_normal((40, 3)).astype("f4"),
+                     y_train=rng.integers(0, 3, 40))
+        npz = self.spec(NUMBERS, name="npz.yaml", dataset="{NPZ: {path: d.npz}}")
+        for epochs in "12":
+            self.neon("-b", "cpu", "-r", "3", "-e", epochs, "-s", epochs + ".safetensors", one)
+        cases = {"spec and options": (["-b", "cpu", "-r", "3", one], ["-b", "cpu", "-r", "3", two]),
+                 "place to begin at": (["resume", "-b", "cpu", "-e", "4", "1.safetensors"],
+                                       ["resume", "-b", "cpu", "-e", "4", "2.safetensors"]),
+                 "data": (["-b", "cpu", "-r", "3", "-w", "a", npz], ["-b", "cpu", "-r", "3", "-w", "b", npz])}
+        for what, commands in cases.items():
+            done = subprocess.run(self.each(*commands), cwd=self.folder, env=self.environment, capture_output=True, text=True,
+                                  timeout=60)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            (line,) = [line for line in done.stderr.splitlines() if line.startswith("neon: ")]
+            self.assertIn(f"the ranks of a run must have the same {what}", line)
+            self.assertNotIn("epoch 1/", done.stderr)
+
+    def test_a_fault_of_one_rank_ends_all(self):
+        """Before the first step, and later: of a file of its own."""
+        spec = self.spec(NUMBERS)
+        done = subprocess.run(self.each(["-b", "cpu", spec], ["-b", "cpu", "missing.yaml"]), cwd=self.folder,
+                              env=self.environment, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        (line,) = [line for line in done.stderr.splitlines() if line.startswith("neon: ")]
+        self.assertIn("missing.yaml: there is no such file", line)
+
+    def started(self, ranks, *options):
+        command = [*mpirun(ranks), support.NEON, "-b", "cpu", "-r", "3", *options, self.spec(LONG)]
+        child = subprocess.Popen(command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(child.kill)
+        end = time.monotonic() + 30
+        while not re.search("epoch +1/", line := child.stderr.readline()):
+            self.assertTrue(line and time.monotonic() < end, "it did not begin")
+        return child
+
+    def ended(self, child, seconds=10):
+        before = time.monotonic()
+        out, err = child.communicate(timeout=40)
+        self.assertLess(time.monotonic() - before, seconds)
+        return child.returncode, out, err
+
+    def check_gone(self, ids):
+        end = time.monotonic() + 5
+        while [each for each in ids if os.path.exists(f"/proc/{each}")] and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertFalse([each for each in ids if os.path.exists(f"/proc/{each}")])
+
+    def test_a_rank_that_is_killed_ends_all(self):
+        for rank in 0, 1, 2:
+            child = self.started(3, "-s", "k.safetensors")
+            ids = ranks_of(child.pid)
+            self.assertEqual(len(ids), 3)
+            end = time.monotonic() + 10
+            while not os.path.exists(self.path("k.safetensors")) and time.monotonic() < end:
+                time.sleep(0.01)
+            os.kill(ids[rank], signal.SIGKILL)
+            code, _, err = self.ended(child)
+            self.assertEqual(code, 128 + signal.SIGKILL, err)
+            self.assertRegex(err, f"mpirun noticed that process rank {rank} with PID .* exited on signal 9")
+            self.assertNotIn("neon: ", err)
+            self.check_gone(ids)
+            self.neon("eval", "-b", "cpu", "k.safetensors")
+            os.remove(self.path("k.safetensors"))
+
+    def test_a_rank_that_hangs_ends_all(self):
+        for rank in 0, 1:
+            child = self.started(2)
+            ids = ranks_of(child.pid)
+            os.kill(ids[rank], signal.SIGSTOP)
+            code, _, err = self.ended(child, seconds=16)
+            self.assertEqual(code, 1, err)
+            (line,) = [line for line in err.splitlines() if line.startswith("neon: ")]
+            self.assertRegex(line, rf"^neon: rank {rank} of 2 \({os.uname().nodename}, CPU\) has not answered for \d+ seconds")
+            self.check_gone(ids)
+
+    def test_a_signal_saves_once(self):
+        for number in signal.SIGTERM, signal.SIGINT:
+            child = self.started(2, "-s", "m.safetensors", "-d", "f64")
+            child.send_signal(number)
+            _, out, err = self.ended(child)
+            self.assertIn("stopped by", out, err)
+            self.assertEqual(out.count("wrote m.safetensors"), 1)
+            self.assertNotIn("neon: ", err)
+            self.neon("eval", "-b", "cpu", "m.safetensors")
+
+    def test_a_build_without_mpi(self):
+        """The program is a copy without the module beside it."""
+        shutil.copy(support.NEON, self.path("neon"))
+        done = subprocess.run([*mpirun(3), self.path("neon"), "-b", "cpu", self.spec(NUMBERS)], cwd=self.folder,
+                              env=self.environment, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 1)
+        (line,) = [line for line in done.stderr.splitlines() if line.startswith("neon: ")]
+        self.assertIn("mpirun has started several ranks, and this build of neon has no MPI (libneon_mpi.so)", line)
+
+
+if __name__ == "__main__":
+    problem = "" if MPI else "this build of neon has no MPI"
+    if not problem and not shutil.which("mpirun"):
+        problem = "there is no mpirun"
+    if not problem:
+        support.main()
+    count = unittest.defaultTestLoader.loadTestsFromTestCase(Mpi).countTestCases()
+    print(f"{problem}\n0 passed, 0 failed, {count} skipped")
+    sys.exit(77)
