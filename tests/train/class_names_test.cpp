@@ -67,7 +67,7 @@ TEST_CASE("classes that only one side has are listed") {
   CHECK(
       renamed.starts_with("photos: its classes are not those of m.safetensors; unknown to the net: 'zairplane'; "
                           "missing here: 'airplane'"));
-  CHECK(error_of({"a", "b", "c"}, {"a", "b"}).find("unknown to the net: 'c'; give") != std::string::npos);
+  CHECK(error_of({"a", "b", "c"}, {"a", "b"}).find("unknown to the net: 'c'; rename") != std::string::npos);
   CHECK(error_of({"a"}, {"a", "b"}).find("m.safetensors; missing here: 'b'") != std::string::npos);
   CHECK(error_of({"a", "b"}, {"a", "b", "b"}) != "no error");
   for (const Names& others : {Names{"b", "a"}, {"a", "b"}}) CHECK(same_classes({"a", "b"}, others));
