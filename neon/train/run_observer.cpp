@@ -58,4 +58,33 @@ void RunObserver::check_evaluation(const Evaluations& evaluations, const Positio
                 not_finite_words(cost), narrow ? " (f16 ends at 65504; -d bf16 has the range of f32)" : ""));
 }
 
+void RunObserver::check_cost(const Position& at) {
+  if (const std::string grown = learning_.divergence(); !grown.empty())
+    diverged(text("in epoch ", at.epoch + 1, ": ", grown));
+}
+
+void RunObserver::epoch_ended(const Position& at, double mean_cost, const Evaluations& evaluations) {
+  if (const std::string warning = learning_.end_epoch(at.epoch, mean_cost); !warning.empty()) report_.message(warning);
+  const bool in_last_phase = setup_.phase_after(at.epoch - 1).last;
+  if (!evaluations.are_of(at) || !in_last_phase || !setup_.experiment.params.cost) return;
+  const std::string note =
+      learning_.evaluated(at.epoch, evaluations.results().at("cost"), mean_cost, evaluations.set_name());
+  if (!note.empty()) report_.message(note);
+}
+
+void RunObserver::kernel_failed(const KernelFault& fault, uint64_t seed, int64_t steps) {
+  report_.left_out();
+  report_.log(fault.what());
+  report_.close_metrics_file(RunStatus::killed);
+  checkpoints_.write_best();
+  throw RunFault(fault.message() + checkpoints_.kept_text(), fault.hint(), seed, steps);
+}
+
+void RunObserver::rank_lost() {
+  report_.log("another rank has ended");
+  report_.close_metrics_file(RunStatus::killed);
+  checkpoints_.write_best();
+  throw RankLost(checkpoints_.kept_text());
+}
+
 }  // namespace neon

@@ -6,6 +6,7 @@
 #include "neon/train/checkpoints.h"
 #include "neon/train/evaluations.h"
 #include "neon/train/learning_watch.h"
+#include "neon/train/run_fault.h"
 #include "neon/train/run_report.h"
 #include "neon/train/step_runner.h"
 
@@ -26,6 +27,15 @@ class RunObserver : public StepObserver {
   // last step's update.
   void check_variables(Variables& variables, const StepGraph& graph, const Position& at);
   void check_evaluation(const Evaluations& evaluations, const Position& at);
+  // The same after the last step of an epoch, where its cost grew beyond any sense.
+  void check_cost(const Position& at);
+
+  // Reports a net that does not learn, or that overfits. `at` is the begin of the next epoch.
+  void epoch_ended(const Position& at, double mean_cost, const Evaluations& evaluations);
+
+  // End the run for a kernel that failed, after so many steps, or for a rank that is gone.
+  [[noreturn]] void kernel_failed(const KernelFault& fault, uint64_t seed, int64_t steps);
+  [[noreturn]] void rank_lost();
 
   LearningWatch& learning() { return learning_; }
 

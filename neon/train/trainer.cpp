@@ -68,48 +68,6 @@ void Trainer::train_epoch() {
   }
 }
 
-// False: a signal stopped its evaluation. The epoch's end is then still to come, also for a run that goes on.
-bool Trainer::end_epoch() {
-  Position& at = start_.position;
-  report_.end_steps(runner_->feed().waited());
-  const double mean_cost = at.samples ? at.cost_sum / double(at.samples) : 0;
-  if (const std::string grown = observer_.learning().divergence(); !grown.empty())
-    observer_.diverged(text("in epoch ", at.epoch + 1, ": ", grown));
-  std::map<std::string, double> results;
-  if (evaluations_->due_after(at.epoch + 1)) {
-    const double before = now_seconds();
-    results = evaluations_->run(at.epoch + 1);
-    if (results.empty()) return false;
-    report_.evaluation(at.epoch + 1, results, now_seconds() - before);
-  }
-  const double rate = runner_->rate();  // also where a resumed run makes up for the end of an epoch
-  epoch_cost_ = mean_cost;
-  ++at.epoch;
-  at.step_in_epoch = 0;
-  at.cost_sum = 0;
-  at.samples = 0;
-  report_.epoch_metrics(at, mean_cost, rate, results);
-  EpochEnd end{at.epoch, mean_cost, results, variables_, ""};
-  const auto& callbacks = setup_.experiment.params.callbacks;
-  if (!callbacks.empty() && phase_->last) {
-    variables_.to_host();
-    for (const auto& callback : callbacks) callback->epoch_end(end);
-  }
-  if (const std::string why = sheets_.draw(setup_, at, variables_, report_.listener(), end); !why.empty())
-    report_.message(text("warning: ", why));
-  report_.epoch_line(at, mean_cost, results_text(end.results, setup_.experiment, evaluations_->set_name()));
-  if (!end.message.empty()) report_.message(end.message);
-  if (const std::string warning = observer_.learning().end_epoch(at.epoch, mean_cost); !warning.empty())
-    report_.message(warning);
-  if (evaluations_->are_of(at) && phase_->last && setup_.experiment.params.cost)
-    if (const std::string note = observer_.learning().evaluated(at.epoch, evaluations_->results().at("cost"), mean_cost,
-                                                                evaluations_->set_name());
-        !note.empty())
-      report_.message(note);
-  report_.left_out();
-  return true;
-}
-
 void Trainer::settle(const std::function<void()>& settled) {
   report_.log("runs on " + device_text());
   if (settled) settled();
@@ -120,38 +78,6 @@ bool Trainer::finished() const {
   return start_.position.epoch >= setup_.epochs ||
          std::ranges::any_of(setup_.experiment.params.callbacks,
                              [](const auto& callback) { return callback->ended_run(); });
-}
-
-// False: a signal stopped the last evaluation.
-bool Trainer::end_training() {
-  for (const auto& callback : setup_.experiment.params.callbacks) {
-    std::string message;
-    callback->train_end(variables_, message);
-    if (message.empty()) continue;
-    report_.message(message);
-    variables_.to_device();
-    checkpoints_.set_current(false);
-    evaluations_->forget();
-  }
-  if (!evaluations_->any()) return true;
-  if (evaluations_->results().empty()) evaluations_->run(start_.position.epoch);
-  return !evaluations_->results().empty() && evaluations_->run_at_end();
-}
-
-RunResult Trainer::result_of(int signal, double seconds) {
-  RunResult out;
-  out.signal = signal;
-  out.in_evaluation = signal && finished();
-  if (!checkpoints_.last().empty()) out.files.push_back(checkpoints_.last());
-  if (report_.metrics_file() && report_.metrics_file()->is_kept()) out.files.push_back(setup_.options.output_file);
-  out.saved = checkpoints_.wanted() && (checkpoints_.current() || !checkpoints_.last().empty());
-  out.set = evaluations_->any() ? evaluations_->set_name() : "";
-  out.results = evaluations_->results();
-  out.at_end = evaluations_->at_end();
-  out.cost = epoch_cost_;
-  out.position = start_.position;
-  if (runner_->feed().reads_ahead() && seconds > 0) out.waiting = runner_->feed().waited() / seconds;
-  return out;
 }
 
 RunResult Trainer::run(const std::function<void()>& settled) try {
@@ -176,17 +102,9 @@ RunResult Trainer::run(const std::function<void()>& settled) try {
   report_.clear_line();
   return result_of(signal, at.seconds - seconds_before);
 } catch (const KernelFault& fault) {
-  report_.left_out();
-  report_.log(fault.what());
-  report_.close_metrics_file(RunStatus::killed);
-  checkpoints_.write_best();
-  throw RunFault(fault.message() + checkpoints_.kept_text(), fault.hint(), start_.position.seed,
-                 start_.position.step - first_step_ + together_);
+  observer_.kernel_failed(fault, start_.position.seed, start_.position.step - first_step_ + together_);
 } catch (const RankLost&) {
-  report_.log("another rank has ended");
-  report_.close_metrics_file(RunStatus::killed);
-  checkpoints_.write_best();
-  throw RankLost(checkpoints_.kept_text());
+  observer_.rank_lost();
 } catch (const std::exception& error) {
   report_.left_out();
   report_.log(reason_of(error, "a fault in neon itself"));

@@ -10,38 +10,13 @@
 #include "neon/train/evaluations.h"
 #include "neon/train/made_images.h"
 #include "neon/train/run_observer.h"
+#include "neon/train/run_result.h"
 #include "neon/train/run_start.h"
 #include "neon/train/taken_weights.h"
 
 namespace neon {
 
 class SignalGuard;
-
-struct RunResult {
-  std::map<std::string, double> results;  // of the last evaluation of the set during training
-  std::map<std::string, double> at_end;   // of the test samples, where those are another set
-  std::optional<double> cost;             // mean of the last epoch that was trained here
-  Position position;
-  int signal = 0;                  // that stopped the run
-  bool in_evaluation = false;      // the signal came after the last step
-  std::vector<std::string> files;  // written; without the checkpoint's where none was worth it
-  bool saved = false;              // there is a checkpoint of this run
-  std::string set;                 // name of the set during training, whose results tell the best net
-  std::optional<double> waiting;   // share of the time that was spent waiting for data, where it is streamed
-};
-
-// A kernel has failed in a run. `seed` is the run's; `steps` counts those done or begun since it started or resumed.
-class RunFault : public KernelFault {
- public:
-  RunFault(const std::string& message, const std::string& hint, uint64_t seed, int64_t steps)
-      : KernelFault(message, hint), seed_(seed), steps_(steps) {}
-  uint64_t seed() const { return seed_; }
-  int64_t steps() const { return steps_; }
-
- private:
-  uint64_t seed_;
-  int64_t steps_;
-};
 
 class Trainer {
  public:
@@ -77,9 +52,11 @@ class Trainer {
   void begin_training();
   void train(const std::function<void()>& settled);
   void train_epoch();
-  bool end_epoch();
   void settle(const std::function<void()>& settled);
   bool finished() const;
+
+  // The ends of an epoch and of the run (trainer_end.cpp). False: a signal stopped the evaluation.
+  bool end_epoch();
   bool end_training();
   RunResult result_of(int signal, double seconds);
 

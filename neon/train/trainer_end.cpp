@@ -1,0 +1,76 @@
+// The ends of an epoch and of a run: evaluations, callbacks, and what is reported of them.
+#include <algorithm>
+
+#include "neon/train/clock.h"
+#include "neon/train/trainer.h"
+
+namespace neon {
+
+// False: a signal stopped its evaluation. The epoch's end is then still to come, also for a run that goes on.
+bool Trainer::end_epoch() {
+  Position& at = start_.position;
+  report_.end_steps(runner_->feed().waited());
+  const double mean_cost = at.samples ? at.cost_sum / double(at.samples) : 0;
+  observer_.check_cost(at);
+  std::map<std::string, double> results;
+  if (evaluations_->due_after(at.epoch + 1)) {
+    const double before = now_seconds();
+    results = evaluations_->run(at.epoch + 1);
+    if (results.empty()) return false;
+    report_.evaluation(at.epoch + 1, results, now_seconds() - before);
+  }
+  const double rate = runner_->rate();  // also where a resumed run makes up for the end of an epoch
+  epoch_cost_ = mean_cost;
+  ++at.epoch;
+  at.step_in_epoch = 0;
+  at.cost_sum = 0;
+  at.samples = 0;
+  report_.epoch_metrics(at, mean_cost, rate, results);
+  EpochEnd end{at.epoch, mean_cost, results, variables_, ""};
+  const auto& callbacks = setup_.experiment.params.callbacks;
+  if (!callbacks.empty() && phase_->last) {
+    variables_.to_host();
+    for (const auto& callback : callbacks) callback->epoch_end(end);
+  }
+  if (const std::string why = sheets_.draw(setup_, at, variables_, report_.listener(), end); !why.empty())
+    report_.message(text("warning: ", why));
+  report_.epoch_line(at, mean_cost, results_text(end.results, setup_.experiment, evaluations_->set_name()));
+  if (!end.message.empty()) report_.message(end.message);
+  observer_.epoch_ended(at, mean_cost, *evaluations_);
+  report_.left_out();
+  return true;
+}
+
+// False: a signal stopped the last evaluation.
+bool Trainer::end_training() {
+  for (const auto& callback : setup_.experiment.params.callbacks) {
+    std::string message;
+    callback->train_end(variables_, message);
+    if (message.empty()) continue;
+    report_.message(message);
+    variables_.to_device();
+    checkpoints_.set_current(false);
+    evaluations_->forget();
+  }
+  if (!evaluations_->any()) return true;
+  if (evaluations_->results().empty()) evaluations_->run(start_.position.epoch);
+  return !evaluations_->results().empty() && evaluations_->run_at_end();
+}
+
+RunResult Trainer::result_of(int signal, double seconds) {
+  RunResult out;
+  out.signal = signal;
+  out.in_evaluation = signal && finished();
+  if (!checkpoints_.last().empty()) out.files.push_back(checkpoints_.last());
+  if (report_.metrics_file() && report_.metrics_file()->is_kept()) out.files.push_back(setup_.options.output_file);
+  out.saved = checkpoints_.wanted() && (checkpoints_.current() || !checkpoints_.last().empty());
+  out.set = evaluations_->any() ? evaluations_->set_name() : "";
+  out.results = evaluations_->results();
+  out.at_end = evaluations_->at_end();
+  out.cost = epoch_cost_;
+  out.position = start_.position;
+  if (runner_->feed().reads_ahead() && seconds > 0) out.waiting = runner_->feed().waited() / seconds;
+  return out;
+}
+
+}  // namespace neon
