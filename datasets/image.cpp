@@ -5,8 +5,8 @@
 
 #include "datasets/exif.h"
 #include "datasets/file.h"
+#include "datasets/image_kinds.h"
 #include "datasets/jpeg_image.h"
-#include "datasets/png_image.h"
 #include "datasets/resize.h"
 
 namespace neon {
@@ -14,7 +14,8 @@ namespace neon {
 namespace {
 
 [[noreturn]] void no_image(std::string_view bytes, const std::string& source) {
-  fail(ErrorKind::data, source, ": expected a JPEG or PNG image", looks_like_clause(bytes.substr(0, 512)));
+  fail(ErrorKind::data, source, ": expected a JPEG, PNG, BMP, GIF, TIFF or WebP image",
+       looks_like_clause(bytes.substr(0, 512)));
 }
 
 // As read_jpeg_to. The middle of the stored image, turned, is the middle of the upright one.
@@ -42,12 +43,32 @@ Tensor upright(const Tensor& stored, int orientation) {
 
 bool is_image_name(std::string_view name) {
   const std::string small = lower(name.substr(std::min(name.size(), name.rfind('.'))));
-  return small == ".jpg" || small == ".jpeg" || small == ".png";
+  if (small == ".jpg" || small == ".jpeg") return true;
+  const auto kinds = image_kinds();
+  return !small.empty() &&
+         std::ranges::any_of(kinds, [&](const ImageKind& kind) { return std::ranges::count(kind.endings, small) > 0; });
 }
+
+std::vector<std::string> image_endings() {
+  std::vector<std::string> out = {".jpg", ".jpeg"};
+  for (const ImageKind& kind : image_kinds())
+    for (const std::string_view ending : kind.endings)
+      if (!ending.empty()) out.emplace_back(ending);
+  return out;
+}
+
+std::string image_endings_text() {
+  std::vector<std::string> all = image_endings();
+  const std::string last = all.back();
+  all.pop_back();
+  return text(join(all, ", "), " or ", last);
+}
+
+bool is_image(std::string_view bytes) { return is_jpeg(bytes) || image_kind_of(bytes); }
 
 ImageSize image_size(std::string_view bytes, const std::string& source) {
   if (is_jpeg(bytes)) return upright_size(jpeg_size(bytes, source), exif_orientation(bytes));
-  if (is_png(bytes)) return png_size(bytes, source);
+  if (const ImageKind* const kind = image_kind_of(bytes)) return kind->size(bytes, source);
   no_image(bytes, source);
 }
 
@@ -55,8 +76,9 @@ ImageSize read_image_to(std::string_view bytes, const ImageFormat& format, const
                         const ImageSize& wanted, std::span<uint8_t> to, Resizer& resizer) {
   NEON_ASSERT(int64_t(to.size()) == wanted.height * wanted.width * format.channels);
   if (is_jpeg(bytes)) return read_upright_to(bytes, format, source, wanted, to, resizer);
-  if (!is_png(bytes)) no_image(bytes, source);
-  const Tensor image = read_png(bytes, int(format.channels), source);
+  const ImageKind* const kind = image_kind_of(bytes);
+  if (!kind) no_image(bytes, source);
+  const Tensor image = kind->read(bytes, int(format.channels), source);
   const ImageSize size{image.shape()[0], image.shape()[1]};
   const auto pixels = image.as<uint8_t>();
   if (size == wanted) std::ranges::copy(pixels, to.begin());
@@ -70,7 +92,8 @@ Tensor read_image(std::string_view bytes, const ImageFormat& format, const std::
     const Tensor stored = read_jpeg(bytes, int(format.channels), 1, source);
     return upright(stored, exif_orientation(bytes));
   }
-  if (format.size == 0 && is_png(bytes)) return read_png(bytes, int(format.channels), source);
+  const ImageKind* const kind = image_kind_of(bytes);
+  if (format.size == 0 && kind) return kind->read(bytes, int(format.channels), source);
   if (format.size == 0) no_image(bytes, source);
   Tensor out(DType::u8, {format.size, format.size, format.channels});
   Resizer resizer;

@@ -1,8 +1,9 @@
-// Images of any kind that is read (JPEG, PNG) as samples of one size.
+// Images of any kind that is read (JPEG, PNG, BMP, GIF, TIFF, WebP) as samples of one size.
 #pragma once
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "datasets/resize.h"
 #include "neon/core/tensor.h"
@@ -15,8 +16,13 @@ struct ImageFormat {
   int64_t size = 0;      // side of the square in the middle, once the shorter side has that length; 0: as they are
 };
 
-// Whether the name is that of an image: .jpg, .jpeg, .png in capitals or not.
+// Whether the name is that of an image: it has one of the endings, in capitals or not.
 bool is_image_name(std::string_view name);
+std::vector<std::string> image_endings();  // ".jpg", ".jpeg", ".png" ...
+std::string image_endings_text();          // ".jpg, .jpeg ... or .webp"
+
+// Whether the file begins as one of an image.
+bool is_image(std::string_view bytes);
 
 // From the header alone. Throws a data error that names `source`, as read_image does.
 ImageSize image_size(std::string_view bytes, const std::string& source);

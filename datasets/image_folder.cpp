@@ -64,7 +64,8 @@ class ImageFolder : public Parametrized<Dataset, FolderParams> {
 };
 
 NEON_REGISTER(Dataset, ImageFolder,
-              "Images (JPEG, PNG) of a folder or of tar archives; the class is the name of an image's folder, or in a "
+              "Images (JPEG, PNG, BMP, GIF, TIFF, WebP) of a folder or of tar archives; the class is the name of an "
+              "image's folder, or in a "
               "file beside it.");
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <unordered_set>
 
+#include "datasets/image.h"
+
 namespace neon {
 
 namespace {
@@ -48,7 +50,7 @@ LabelFiles match(const ImageStore& store, const std::vector<std::string>& images
   }
   if (!unused.empty())
     fail(ErrorKind::data, store.where(*std::ranges::min_element(unused)),
-         ": a label without an image; expected one of that name with .jpg, .jpeg or .png");
+         ": a label without an image; expected one of that name with ", image_endings_text());
   return out;
 }
 

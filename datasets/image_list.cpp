@@ -249,7 +249,7 @@ class ImageList : public Parametrized<Dataset, ListParams> {
   }
 };
 
-NEON_REGISTER(Dataset, ImageList, "Images (JPEG, PNG) and classes from a CSV or TSV list.");
+NEON_REGISTER(Dataset, ImageList, "Images (JPEG, PNG, BMP, GIF, TIFF, WebP) and classes from a CSV or TSV list.");
 
 }  // namespace
 

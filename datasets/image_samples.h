@@ -23,8 +23,8 @@ struct ImageParams : StreamParams {
       "images' own size.",
       closed(0, 8192), Unit{"pixels"});
     p("channels", &ImageParams::channels,
-      "Channels: 3 for RGB, 1 for grey (0.299 R + 0.587 G + 0.114 B, as in JPEG). Transparent pixels of a PNG are "
-      "drawn on black; its gamma is applied. JPEGs are turned upright by their EXIF orientation.",
+      "Channels: 3 for RGB, 1 for grey (0.299 R + 0.587 G + 0.114 B, as in JPEG). Transparent pixels "
+      "are drawn on black; a PNG's gamma is applied. JPEGs and TIFFs are turned upright.",
       closed(1, 3), Alias{"channel_count"});
     p("normalize", &ImageParams::normalize, "Scales pixels to 0 to 1 instead of 0 to 255.");
     p("on_bad_sample", &ImageParams::on_bad_sample,

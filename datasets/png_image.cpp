@@ -6,6 +6,8 @@
 #include <csetjmp>
 #include <cstring>
 
+#include "datasets/image_colours.h"
+
 namespace neon {
 
 namespace {
@@ -90,28 +92,6 @@ class PngDecoder {
   char message_[128] = "out of memory";
 };
 
-// rgb (n,3) -> to (n), the grey of libjpeg: Y by ITU-R BT.601 in 16 bits. libpng's own grey is the luminance of light,
-// which differs for all colours. A picture would differ as JPEG and as PNG.
-void make_grey(const Tensor& rgb, Tensor& to) {
-  const auto from = rgb.as<uint8_t>();
-  const auto grey = to.as<uint8_t>();
-  for (size_t i = 0; i < grey.size(); ++i)
-    grey[i] = uint8_t((19595u * from[3 * i] + 38470u * from[3 * i + 1] + 7471u * from[3 * i + 2] + 32768u) >> 16);
-}
-
-// x (n,channels + 1), whose last channel is the opacity -> (n,channels) on black.
-// Numbers are taken as they are shown, as programs that show images do; libpng would mix intensities of light.
-void lay_on_black(const Tensor& x, Tensor& to) {
-  const auto from = x.as<uint8_t>();
-  const auto out = to.as<uint8_t>();
-  const auto channels = size_t(to.shape()[2]);
-  for (size_t pixel = 0; pixel < out.size() / channels; ++pixel) {
-    const unsigned opacity = from[pixel * (channels + 1) + channels];
-    for (size_t c = 0; c < channels; ++c)
-      out[pixel * channels + c] = uint8_t((from[pixel * (channels + 1) + c] * opacity + 127) / 255);
-  }
-}
-
 }  // namespace
 
 bool is_png(std::string_view bytes) { return bytes.starts_with("\x89PNG\r\n\x1a\n"); }
@@ -127,12 +107,8 @@ Tensor read_png(std::string_view bytes, int channels, const std::string& source)
   const bool transparent = decoder.has_transparency();
   Tensor pixels(DType::u8, {height, width, read + transparent});
   decoder.pixels(pixels);
-  Tensor out = transparent ? Tensor(DType::u8, {height, width, read}) : pixels;
-  if (transparent) lay_on_black(pixels, out);
-  if (read == channels) return out;
-  Tensor grey(DType::u8, {height, width, 1});
-  make_grey(out, grey);
-  return grey;
+  const Tensor out = transparent ? on_black(pixels) : pixels;
+  return read == channels ? out : grey_of(out);
 }
 
 void write_png(const Tensor& image, const std::string& path) {

@@ -16,7 +16,7 @@ StoreFiles sort_files(const ImageStore& store) {
   if (!out.images.empty()) return out;
   std::vector<std::string>& files = out.others;
   files.insert(files.end(), out.labels.begin(), out.labels.end());
-  fail(ErrorKind::data, store.path(), ": holds no .jpg, .jpeg or .png",
+  fail(ErrorKind::data, store.path(), ": holds no ", image_endings_text(),
        files.empty() ? "" : text(", but ", files.size(), " other files, such as ", in_quotes(files.front())));
 }
 

@@ -8,7 +8,7 @@
 namespace neon {
 
 struct StoreFiles {
-  std::vector<std::string> images;  // .jpg, .jpeg, .png
+  std::vector<std::string> images;  // by their endings (image.h)
   std::vector<std::string> labels;  // KEY.cls
   std::vector<std::string> others;  // hidden files (.DS_Store, ._1.jpg), files in hidden folders, and all else
 };

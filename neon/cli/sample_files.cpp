@@ -13,9 +13,8 @@
 #include "datasets/given_images.h"
 #include "datasets/gzip.h"
 #include "datasets/idx.h"
-#include "datasets/jpeg_image.h"
+#include "datasets/image.h"
 #include "datasets/npy.h"
-#include "datasets/png_image.h"
 #include "neon/cli/sample_images.h"
 #include "neon/cli/sample_sequences.h"
 #include "neon/cli/session.h"
@@ -137,7 +136,7 @@ std::unique_ptr<SampleSource> open_pipe(int descriptor, const std::string& name,
   const std::string head(reader->peek(kHead));
   if (head.size() == kHead && head.substr(kTarMagic, 5) == "ustar")
     return samples_of_images(piped_images(std::move(reader)), prefix, stored);
-  const bool image = is_png(head) || is_jpeg(head);
+  const bool image = is_image(head);
   const std::string content = read_maybe_gzip(*reader, image ? kMostImageBytes : int64_t(free_memory() / 2));
   if (image) return std::make_unique<OneImage>(without_mean(image_sample(content, name, stored), stored), name);
   if (auto found = sequences_in(content, name, prefix, stored)) return found;
@@ -155,7 +154,7 @@ std::unique_ptr<SampleSource> open_pipe(int descriptor, const std::string& name,
     return of_array(read_hdf5_inputs(file.path(), name, stored));
   }
   if (head.find('\0') != head.npos)
-    fail(ErrorKind::data, name, ": is neither text (CSV), NPY, NPZ, IDX, HDF5, JPEG, PNG nor a tar of images",
+    fail(ErrorKind::data, name, ": is neither text (CSV), NPY, NPZ, IDX, HDF5, an image nor a tar of images",
          looks_like_clause(head));
   return of_array(read_table(content, name, stored));
 }

@@ -18,6 +18,10 @@ constexpr Signature kSignatures[] = {
     {"\x93NUMPY"sv, "a NumPy .npy file"},
     {"\x89PNG"sv, "a PNG image"},
     {"\xff\xd8\xff"sv, "a JPEG image"},
+    {"GIF8"sv, "a GIF image"},
+    {"II*\0"sv, "a TIFF image"},
+    {"MM\0*"sv, "a TIFF image"},
+    {"RIFF"sv, "a RIFF file (WebP, WAV, AVI)"},
     {"%PDF"sv, "a PDF document"},
     {"BZh"sv, "a bzip2 file"},
     {"\xfd"

@@ -21,7 +21,7 @@ class DataVerb(Case):
         training = write_colours(self)
         self.assertIn("colours: 100 images of 2 classes, 0 bad\n", self.neon("data", "check", "colours").out)
         self.write("colours/train/red/bad.png", b"no image")
-        self.assertIn("bad.png: expected a JPEG or PNG image", self.neon("data", "check", "colours", code=3).out)
+        self.assertIn("bad.png: expected a JPEG, PNG, BMP, GIF, TIFF or WebP image", self.neon("data", "check", "colours", code=3).out)
         self.assertIn("bad.png: expected", self.neon("data", "pack", "colours", "shards", code=3).err)
         self.assertIn("give --pixels too", self.neon("data", "pack", "colours", "no", "--size", "4", code=2).err)
         packed = self.neon("data", "pack", "colours", "shards", "--skip_bad")
@@ -115,7 +115,7 @@ class DataVerb(Case):
         self.assertIn("wrote c: 16 training and 4 test samples", self.neon(
             "data", "pack", spec, "c", "--set", "dataset={ImageList: {path: colours/train.csv, test: 0.2}}").out)
         self.write("colours/train/red/3.png", b"no image")
-        self.assertIn("colours/train/red/3.png: expected a JPEG or PNG", self.neon("data", "check", "colours/train.csv", code=3).out)
+        self.assertIn("colours/train/red/3.png: expected a JPEG, PNG", self.neon("data", "check", "colours/train.csv", code=3).out)
         self.refused(2, "data", "pack", self.spec(name="iris.yaml"), "d", says="expected a data set of image files")
         self.refused(2, "data", "pack", "colours", "d", "--set", "x=1", says="--set changes a spec, but colours is no spec")
         self.refused(3, "data", "check", "none.csv", says="none.csv: no such file; looked for")
@@ -126,7 +126,7 @@ class DataVerb(Case):
         spec = self.spec(dataset=f"{{ImageFolder: {{{path}, size: 6, normalize: false}}}}", name="c.yaml")
         self.write("colours/train/red/bad.png", b"no image")
         checked = self.neon("data", "check", spec).out
-        self.assertIn("bad.png: expected a JPEG or PNG", checked)
+        self.assertIn("bad.png: expected a JPEG, PNG", checked)
         self.assertTrue(checked.endswith("c.yaml: 101 images of 2 classes, 1 bad, which on_bad_sample: skip leaves out\n"), checked)
         self.neon("data", "check", spec, "--set", "dataset.on_bad_sample=error", code=3)
         pixels = self.neon("data", "pack", spec, "pixels", "--pixels")

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import struct
 import tarfile
 
 import h5py
@@ -95,7 +96,7 @@ batch_size: 8
             self.assertEqual([row.split(",")[:2] for row in rows], [[name, name.split("/")[0]] for name in names])
         self.refused(3, "predict", "m", "nothere", says="nothere: there is no such file")
         self.write("colours/train/red/39.png", b"")
-        self.assertIn("39.png: expected a JPEG or PNG image; it looks like an empty file", self.neon(spec, code=3).err)
+        self.assertIn("39.png: expected a JPEG, PNG, BMP, GIF, TIFF or WebP image; it looks like an empty file", self.neon(spec, code=3).err)
 
     def test_a_folder_without_test_images(self):
         write_colours(self)
@@ -119,6 +120,30 @@ batch_size: 8
         self.assertNotIn("note: photos", everything.err)
         self.assertIn("80 training", everything.out)
         self.refused(2, "check", "--set", "dataset.test=most", spec, says="test: 'most' is neither auto, nor none, nor a share")
+
+    def test_bmp_files_are_images_wherever_images_are_read(self):
+        training = write_colours(self)
+        def bmp(image):  # of 24 bits, rows from below
+            height, width, _ = image.shape
+            rows = np.zeros((height, (3 * width + 3) // 4 * 4), np.uint8)
+            rows[:, :3 * width] = image[::-1, :, ::-1].reshape(height, -1)
+            return struct.pack("<2sIIIIiiHHIIiiII", b"BM", 54 + rows.size, 0, 54, 40, width, height, 1, 24, 0, rows.size, 0,
+                               0, 0, 0) + rows.tobytes()
+        for i, image in enumerate(training):
+            self.write(f"photos/{'blue' if i < 40 else 'red'}/{i}.bmp", bmp(image))
+        spec = self.write("b.yaml", "dataset: {ImageFolder: {path: colours}}\nlayers:\n"
+                          "  - Affine: {nout: 2, init: Kaiming, activation: Softmax}\ncost: CrossEntropyMulti\n"
+                          "optimizer: {GradientDescentMomentum: {learning_rate: 0.05}}\nbatch_size: 8\nepochs: 2\n")
+        self.neon("-r", "1", "-s", "m", spec)
+        names = [f"photos/blue/{i}.bmp" for i in range(3)]
+        rows = self.neon("predict", "m", *names, "--format", "csv").out.splitlines()[1:]
+        pngs = self.neon("predict", "m", *[f"colours/train/blue/{i}.png" for i in range(3)], "--format", "csv").out
+        self.assertEqual([row.split(",")[1:] for row in rows], [row.split(",")[1:] for row in pngs.splitlines()[1:]])
+        piped = self.neon("predict", "m", "-", "--format", "csv", stdin=self.read(names[0])).out.splitlines()[1]
+        self.assertEqual(piped.split(",")[1:], rows[0].split(",")[1:])
+        self.neon("data", "pack", "photos", "shards")
+        self.assertIn("80 samples, 0 bad", self.neon("data", "check", "shards").out)
+        self.assertIn("80 images of 2 classes, 0 bad", self.neon("data", "check", "photos").out)
 
     def test_arrays_of_images_in_either_order_of_axes(self):
         images = np.random.default_rng(3).integers(0, 255, (24, 3, 6, 5), np.uint8)

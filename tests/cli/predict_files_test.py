@@ -68,7 +68,7 @@ class Files(Case):
         self.assertIn("q: 5 files that are no images are left out", checked.err)
         os.mkdir(self.path("empty"))
         self.write("text/a.txt", "a")
-        self.refused(3, "predict", "m", "text", says="text: holds no .jpg, .jpeg or .png, but 1 other files")
+        self.refused(3, "predict", "m", "text", says="text: holds no .jpg, .jpeg, .png, .bmp, .gif, .tif, .tiff or .webp, but 1 other files")
         # Files that are fields of a sample, as WebDataset has them.
         for name, i in ("k.png", 1), ("k.mask.png", 2):
             self.write("w/" + name, support.png(self.picture(i)))
@@ -99,12 +99,12 @@ class Files(Case):
             self.write(f"p/{i:03}.png", support.png(self.picture(i)) if i in good else b"no image")
         for i, content in (255, support.png(self.picture(1, (7, 5)))), (300, support.png(self.picture(1))[:60]):
             self.write(f"p/{i:03}.png", content)
-        self.refused(3, "predict", "m", "p", says=["p/000.png: expected a JPEG or PNG image", "on_bad_sample=skip leaves such files out"])
+        self.refused(3, "predict", "m", "p", says=["p/000.png: expected a JPEG, PNG, BMP, GIF, TIFF or WebP image", "on_bad_sample=skip leaves such files out"])
         names = [f"p/{i:03}.png" for i in good]
         for arguments in (["--set", "dataset.on_bad_sample=skip", "m", "p"],):
             result = self.neon("predict", *arguments)
             self.check(result, names, map(self.picture, good))
-            self.assertIn("p: 5 of 600 images are left out; the first: p/000.png: expected a JPEG or PNG image", result.err)
+            self.assertIn("p: 5 of 600 images are left out; the first: p/000.png: expected a JPEG, PNG, BMP, GIF, TIFF or WebP image", result.err)
         self.trained(dataset="{ImageFolder: {path: images, on_bad_sample: skip}}")
         self.check(self.neon("predict", "m", "p"), names, map(self.picture, good))
         for packed in "w", "w:gz":
@@ -170,7 +170,7 @@ class Files(Case):
         self.trained()
         zeros = gzip.compress(bytes(1 << 26), 9)  # members follow one another
         self.write("bomb.jpg", gzip.compress(support.png(self.picture(1))))
-        self.refused(3, "predict", "m", "bomb.jpg", says="bomb.jpg: expected a JPEG or PNG image; it looks like a gzip file")
+        self.refused(3, "predict", "m", "bomb.jpg", says="bomb.jpg: expected a JPEG, PNG, BMP, GIF, TIFF or WebP image; it looks like a gzip file")
         bomb = gzip.compress(support.png(self.picture(1))) + 5 * zeros
         self.refused(3, "predict", "m", "-", stdin=bomb, says="stdin: holds more than the 256 MiB that such a file may have")
         self.write("bomb.csv.gz", gzip.compress(b"1,2\n") + 5 * zeros)

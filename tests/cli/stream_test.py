@@ -117,9 +117,9 @@ class Streams(Case):
         self.refused(2, "s.yaml", "--set", "dataset.ImageFolder.stream=perhaps", says=["stream", "auto, true, false"])
         self.write("colours/train/dark/5.png", "no image")
         # Measuring would read it first, before there is anything to keep.
-        self.refused(3, "-b", "cpu", "-s", "m.safetensors", "s.yaml", says="train/dark/5.png: expected a JPEG or PNG image")
+        self.refused(3, "-b", "cpu", "-s", "m.safetensors", "s.yaml", says="train/dark/5.png: expected a JPEG, PNG, BMP, GIF, TIFF or WebP image")
         error = self.refused(3, "-b", "cpu", "-s", "m.safetensors", "s.yaml", "--set", "normalize=false",
-                             says=["train/dark/5.png: expected a JPEG or PNG image", "it had saved no checkpoint yet"])
+                             says=["train/dark/5.png: expected a JPEG, PNG, BMP, GIF, TIFF or WebP image", "it had saved no checkpoint yet"])
         self.assertIn("on_bad_sample: skip", error.err)
         done = self.neon("-b", "cpu", "s.yaml", "--set", "dataset.ImageFolder.on_bad_sample=skip")
         stats = self.neon("data", "stats", "s.yaml", "--set", "dataset.ImageFolder.on_bad_sample=skip")
@@ -138,7 +138,7 @@ class Streams(Case):
             found = self.neon("eval", "m.safetensors", "--set", "dataset.ImageFolder.on_bad_sample=skip",
                               "--set", f"dataset.ImageFolder.stream={stream}")
             self.assertIn(" 5 samples)", found.out, stream)
-            self.assertIn("27.png: expected a JPEG or PNG image", found.err)
+            self.assertIn("27.png: expected a JPEG, PNG, BMP, GIF, TIFF or WebP image", found.err)
 
     def test_a_run_goes_on_streamed_or_not_as_it_was(self):
         self.colours()

@@ -229,7 +229,8 @@ TEST_CASE("what is wrong with labels and archives is said with the file's name")
   CHECK(with({{"x.jpg", png}}) ==
         "data: set/train/0.tar: x.jpg: has no label; expected 'x.cls' beside it, as others have");
   CHECK(with({{"x.cls", "0"}}) ==
-        "data: set/train/0.tar: x.cls: a label without an image; expected one of that name with .jpg, .jpeg or .png");
+        "data: set/train/0.tar: x.cls: a label without an image; expected one of that name with .jpg, .jpeg, .png, "
+        ".bmp, .gif, .tif, .tiff or .webp");
   for (const char* label : {"cat", "", "-1", "1.5", "0x1", "1000000", "99999999999"})
     CHECK(with({{"x.cls", label}, {"x.png", png}}) ==
           text("data: set/train/0.tar: x.cls: '", label, "' is no class: expected a whole number from 0 to 999999"));

@@ -247,7 +247,8 @@ TEST_CASE("folders that say no classes are errors") {
       folder_trouble(dir, {{"path", "nowhere"}}).starts_with("data: nowhere: no such folder or archive; looked for "));
   dir.write("text/a/readme.txt", "x");
   CHECK(folder_trouble(dir, {{"path", "text"}}) ==
-        "data: text: holds no .jpg, .jpeg or .png, but 1 other files, such as 'a/readme.txt'");
+        "data: text: holds no .jpg, .jpeg, .png, .bmp, .gif, .tif, .tiff or .webp, but 1 other files, such as "
+        "'a/readme.txt'");
   dir.write("flat/a.png", png_of(picture(4, 4, 3)));
   CHECK(folder_trouble(dir, {{"path", "flat"}}).find("lies in no class's folder; expected CLASS/IMAGE") !=
         std::string::npos);

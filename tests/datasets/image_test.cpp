@@ -159,9 +159,10 @@ TEST_CASE("of a JPEG the columns that are kept have the pixels of the whole imag
 
 TEST_CASE("damaged and foreign images are errors that name the file") {
   const std::string jpeg = jpeg_of(picture(64, 64, 3)), png = png_of(picture(64, 64, 3));
-  CHECK(image_trouble("") == "data: a.img: expected a JPEG or PNG image; it looks like an empty file");
+  CHECK(image_trouble("") ==
+        "data: a.img: expected a JPEG, PNG, BMP, GIF, TIFF or WebP image; it looks like an empty file");
   CHECK(image_trouble("<html>no</html>").find("an HTML page") != std::string::npos);
-  CHECK(image_trouble("GIF89a").starts_with("data: a.img: expected a JPEG or PNG image"));
+  CHECK(image_trouble("8BPS").starts_with("data: a.img: expected a JPEG, PNG, BMP, GIF, TIFF or WebP image"));
   CHECK(image_trouble(jpeg.substr(0, jpeg.size() / 2))
             .starts_with("data: a.img: damaged JPEG: Premature end of JPEG file"));
   CHECK(image_trouble(jpeg.substr(0, 40)).starts_with("data: a.img: "));

@@ -145,9 +145,9 @@ TEST_CASE("packing that fails leaves nothing in the way of the next try") {
   dir.write("images/train/odd/bad.png", "no image");
   std::filesystem::create_directory(dir / "there");
   for (const char* to : {"new", "there"}) {
-    CHECK(error_of([&] {
-            pack(dir, to, {});
-          }).ends_with("bad.png: expected a JPEG or PNG image; it looks like text (--skip_bad leaves such files out)"));
+    CHECK(error_of([&] { pack(dir, to, {}); })
+              .ends_with("bad.png: expected a JPEG, PNG, BMP, GIF, TIFF or WebP image; it looks like text (--skip_bad "
+                         "leaves such files out)"));
     CHECK(folder_exists(dir / to) == (to == std::string("there")));
   }
   CHECK(std::filesystem::is_empty(dir / "there"));
@@ -184,7 +184,7 @@ TEST_CASE("packed images are those of the folder, as files or as pixels") {
   for (bool pixels : {false, true}) {
     const std::string to = pixels ? "pixels" : "files";
     PackOptions options;
-    CHECK(error_of([&] { pack(dir, to + "-not", options); }).find("bad.png: expected a JPEG or PNG") !=
+    CHECK(error_of([&] { pack(dir, to + "-not", options); }).find("bad.png: expected a JPEG, PNG") !=
           std::string::npos);
     options.images.on_bad_sample = "skip";
     options.pixels = pixels;

@@ -102,7 +102,7 @@ TEST_CASE("the first line of a list of images is a header where it cannot be a f
   };
   CHECK(load("1.png,a\n2.png,b\n3.png,a\n") == "3 of 2: 0 1 0");
   CHECK(load("file,class\n1.png,a\n2.png,b\n") == "2 of 2: 0 1");
-  CHECK(load("1.webp,a\n1.png,b\n2.png,a\n").ends_with("; say header: true or header: false"));
+  CHECK(load("1.heic,a\n1.png,b\n2.png,a\n").ends_with("; say header: true or header: false"));
   CHECK(load("one,a\n1.png,b\n2.png,a\n")
             .ends_with("its class 'a' is the class of another line; say header: true or header: false"));
   CHECK(load("one,a\n1.png,b\n2.png,a\n", {{"header", "true"}}) == "2 of 2: 1 0");

@@ -173,7 +173,7 @@ TEST_CASE("an image that cannot be read ends a streamed run, by name, and the la
   const std::string error = error_of([&] { runs.run(sets.spec("ImageFolder", "true", "", ""), "run"); });
   INFO(error);
   in_step = nullptr;
-  CHECK(error.find(bad + ": expected a JPEG or PNG image") != std::string::npos);
+  CHECK(error.find(bad + ": expected a JPEG, PNG, BMP, GIF, TIFF or WebP image") != std::string::npos);
   CHECK(error.find("on_bad_sample: skip") != std::string::npos);
   CHECK(error.find("the last good checkpoint is ") != std::string::npos);
   CHECK(runs.load("run").position.epoch >= 1);
@@ -207,7 +207,7 @@ TEST_CASE("bad images are left out of a stream, counted and told") {
   REQUIRE(ended.left_out.size() == 2);
   CHECK(ended.left_out[0].find("2 of 50 training images were left out, and others stood in for them; the first: ") !=
         std::string::npos);
-  CHECK(ended.left_out[0].find("train/a/3.png: expected a JPEG or PNG") != std::string::npos);
+  CHECK(ended.left_out[0].find("train/a/3.png: expected a JPEG, PNG") != std::string::npos);
   CHECK(ended.left_out[1].find("1 of 11 test images were left out; the first: ") != std::string::npos);
   // Once, and as soon as an epoch ends, also of a run that fails later.
   const auto told = [&](const std::string& name) {

@@ -1,0 +1,23 @@
+// Colours of decoded images, brought to the channels that a net takes.
+#pragma once
+#include <string>
+
+#include "datasets/image_size.h"
+#include "neon/core/tensor.h"
+
+namespace neon {
+
+// (H,W,3) u8 -> (H,W,1), the grey of libjpeg: Y by ITU-R BT.601 in 16 bits.
+Tensor grey_of(const Tensor& rgb);
+
+// x (H,W,C + 1) u8, whose last channel is the opacity -> (H,W,C) on black. Numbers are taken as they are shown, as
+// programs that show images do.
+Tensor on_black(const Tensor& x);
+
+// (H,W,3) u8 -> (H,W,channels). Throws a config error for channels that are neither 1 nor 3.
+Tensor with_channels(Tensor rgb, int channels, const std::string& source);
+
+// Throws a data error for sizes that are none, or of more than kMostPixels.
+ImageSize checked_size(int64_t width, int64_t height, const std::string& source);
+
+}  // namespace neon
