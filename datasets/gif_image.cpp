@@ -34,7 +34,7 @@ class GifDecoder {
     if (!file_) fail_for(error);
   }
 
-  // Of the canvas; files without one have that of the frame.
+  // The size of the canvas, or of the frame in files without a canvas.
   ImageSize size() {
     if (file_->SWidth == 0 || file_->SHeight == 0) {
       go_to_frame();

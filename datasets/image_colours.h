@@ -17,7 +17,7 @@ Tensor on_black(const Tensor& x);
 // (H,W,3) u8 -> (H,W,channels). Throws a config error for channels that are neither 1 nor 3.
 Tensor with_channels(Tensor rgb, int channels, const std::string& source);
 
-// Throws a data error for sizes that are none, or of more than kMostPixels.
+// Throws a data error for a size below 1, or more than kMostPixels.
 ImageSize checked_size(int64_t width, int64_t height, const std::string& source);
 
 }  // namespace neon

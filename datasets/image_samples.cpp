@@ -112,6 +112,12 @@ std::string other_size(const ImageSize& size, const ImageSize& first) {
               "; give size: N to bring all to N x N");
 }
 
+std::string size_line(const std::vector<ImageSize>& sizes) {
+  int64_t side = 256;
+  for (const ImageSize& size : sizes) side = std::min({side, size.width, size.height});
+  return text("size: ", side);
+}
+
 std::vector<CheckedImage> check_images(const ImageSet& set) {
   ImageStore& store = *set.store;
   const std::vector<LabelledImage>& images = set.images;
@@ -211,6 +217,38 @@ SampleMeaning meaning_of_images(const ImageSet& set) {
   return out;
 }
 
+// The sizes of the first images, by their headers alone; none of damaged ones.
+std::vector<ImageSize> first_sizes(const ImageSet& set) {
+  constexpr size_t kMost = 2000;
+  ImageStore& store = *set.store;
+  std::vector<std::string> names = names_of(set.images);
+  names.resize(std::min(names.size(), kMost));
+  std::vector<ImageSize> out(names.size());
+  store.want(std::move(names));
+  const int threads = available_threads();
+  for (auto files = store.next(); !files.empty(); files = store.next()) {
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
+    for (size_t i = 0; i < files.size(); ++i) try {
+        store.load(files[i]);
+        out[files[i].index] = image_size(files[i].content, store.wanted()[files[i].index]);
+        files[i].content = {};
+      } catch (const std::exception&) {  // reported when its samples are read
+      }
+  }
+  std::erase(out, ImageSize{});
+  return out;
+}
+
+// Training refuses images of several sizes where the set names none.
+void warn_of_sizes(const ImageSet& set, const DataContext& context) {
+  if (set.params.size > 0) return;
+  const std::vector<ImageSize> sizes = first_sizes(set);
+  const auto others = sizes.empty() ? 0 : std::ranges::count_if(sizes, [&](auto& size) { return size != sizes[0]; });
+  if (others > 0)
+    context.warn(text(set.source, ": ", others, " of the first ", sizes.size(), " images are not of the first one's ",
+                      sizes[0].width, " x ", sizes[0].height, " pixels; add to the data set: ", size_line(sizes)));
+}
+
 }  // namespace
 
 Data load_image_set(const ImageSet& set, const DataContext& context) {
@@ -239,6 +277,7 @@ DataCheck check_image_set(const ImageSet& set, const DataContext& context) {
     if (image.part == LabelledImage::train) ++out.class_counts[size_t(image.label)];
   out.streamed = is_streamed(set, out.sample, context);
   out.took_fold = set.took_fold;
+  warn_of_sizes(set, context);
   return out;
 }
 

@@ -80,6 +80,8 @@ struct CheckedImage {
   ImageSize size{};                         // of one that is whole
 };
 std::vector<CheckedImage> check_images(const ImageSet& set);
+// "size: 64", a line of a spec that brings images of these sizes to one size: the smallest shorter side, at most 256.
+std::string size_line(const std::vector<ImageSize>& sizes);
 // "38 x 36 pixels, the first image has 36 x 37; give size: N to bring all to N x N"
 std::string other_size(const ImageSize& size, const ImageSize& first);
 

@@ -143,6 +143,25 @@ void draw_test_images(ImageSet& set, const TestShare& test, const Dataset::Commo
   if (common.validation > 0 && set.groups.empty() && context.rules >= kRulesOfGroups) set.groups = same_bytes(set);
 }
 
+void warn_of_trained_copies(const ImageSet& set, const DataContext& context) {
+  const auto counts = count_parts(set.images);
+  if (counts[LabelledImage::train] == int64_t(set.images.size())) return;
+  const std::vector<int64_t> groups = set.groups.empty() ? same_bytes(set) : set.groups;
+  std::unordered_map<int64_t, size_t> trained;
+  for (size_t i = 0; i < groups.size(); ++i)
+    if (set.images[i].part == LabelledImage::train) trained.emplace(groups[i], i);
+  int64_t copies = 0;
+  std::string first;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const auto found = trained.find(groups[i]);
+    if (set.images[i].part == LabelledImage::train || found == trained.end()) continue;
+    if (++copies == 1) first = text(in_quotes(set.images[i].name), " is ", in_quotes(set.images[found->second].name));
+  }
+  if (copies > 0)
+    context.warn(text(set.source, ": ", copies, " test or validation images have the same bytes as training images; ",
+                      "the first: ", first, "; remove them from one side"));
+}
+
 std::vector<int64_t> same_bytes(const ImageSet& set) {
   const std::vector<LabelledImage>& images = set.images;
   std::unordered_map<int64_t, std::vector<int64_t>> of_size;

@@ -24,4 +24,8 @@ void draw_test_images(ImageSet& set, const TestShare& test, const Dataset::Commo
 // their size with others.
 std::vector<int64_t> same_bytes(const ImageSet& set);
 
+// Warns of test and validation images whose files have the same bytes as those of training images: how many these are,
+// and the first of them. A net has seen them, so that they say nothing about new images.
+void warn_of_trained_copies(const ImageSet& set, const DataContext& context);
+
 }  // namespace neon

@@ -7,6 +7,7 @@
 #include "datasets/image_samples.h"
 #include "datasets/shard_folder.h"
 #include "datasets/tar.h"
+#include "datasets/test_images.h"
 #include "neon/cli/arguments.h"
 #include "neon/cli/data_preview.h"
 #include "neon/cli/session.h"
@@ -194,9 +195,16 @@ int run_data_check(const CommandLine& line) {
   const bool skipped = set->params.on_bad_sample == "skip";
   print_result(text(source, ": ", set->images.size(), " images of ", set->classes, " classes, ", bad, " bad",
                     bad && skipped ? ", which on_bad_sample: skip leaves out" : ""));
-  if (others > 0 && !is_spec(given))
-    print_warnings({text(source, ": ", others,
-                         " images differ in size from the first; a spec scales all to one size with ", "size: N")});
+  std::vector<ImageSize> sizes;
+  for (const CheckedImage& image : checked)
+    if (image.size != ImageSize{}) sizes.push_back(image.size);
+  if (others > 0)
+    print_warnings(
+        {text(source, ": ", others, " images differ in size from the first; a spec brings all to one size with ",
+              size_line(sizes), " in the data set")});
+  std::vector<std::string> copies;
+  warn_of_trained_copies(*set, data_context(line.run(), "", 0, copies));
+  print_warnings(copies);
   return bad && !skipped ? exit_code(ErrorKind::data) : 0;
 }
 

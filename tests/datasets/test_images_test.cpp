@@ -1,6 +1,7 @@
 // Images that are kept for the test where no folder says which.
 #include "datasets/test_images.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
@@ -164,6 +165,43 @@ TEST_CASE("test images of its own, or too few of them, leave a set as it is") {
           open_photos(dir / "same", {{"test", "0.5"}});
         }) ==
         text("data: ", dir / "same", ": too few of its 10 images differ in their bytes to test with some of them"));
+}
+
+TEST_CASE("test images that are trained with are counted, and one is named") {
+  const TempDir dir;
+  write_classes(dir, "photos/train", {5, 5});
+  for (int i = 0; i < 3; ++i) dir.write(text("photos/test/c0/x", i, ".png"), numbered_png(i == 2 ? 100 : 7 - i));
+  dir.write("photos/val/c1/y.png", numbered_png(1));
+  std::vector<std::string> warnings;
+  DataContext context = offline();
+  context.warnings = &warnings;
+  warn_of_trained_copies(*open_photos(dir / "photos"), context);
+  CHECK(warnings == std::vector<std::string>{text(
+                        dir / "photos", ": 3 test or validation images have the same bytes as training images; the ",
+                        "first: 'test/c0/x0.png' is 'train/c1/2.png'; remove them from one side")});
+  std::filesystem::remove_all(dir / "photos/test");
+  std::filesystem::remove_all(dir / "photos/val");
+  warnings.clear();
+  warn_of_trained_copies(*open_photos(dir / "photos"), context);
+  CHECK(std::ranges::count_if(warnings, [](const std::string& line) { return line.find("bytes") != line.npos; }) == 0);
+}
+
+TEST_CASE("check finds images of several sizes, and the line that mends it") {
+  const TempDir dir;
+  write_classes(dir, "photos", {4, 4});
+  dir.write("photos/c1/large.png", png_of(picture(5, 9, 3)));
+  dir.write("photos/c1/bad.png", "no image");
+  std::vector<std::string> warnings;
+  DataContext context = offline();
+  context.warnings = &warnings;
+  const Keys keys{{"path", dir / "photos"}, {"test", "none"}};
+  make("ImageFolder", keys)->check(context);
+  CHECK(warnings ==
+        std::vector<std::string>{text(dir / "photos", ": 1 of the first 9 images are not of the first one's 6 x 6 ",
+                                      "pixels; add to the data set: size: 5")});
+  warnings.clear();
+  make("ImageFolder", {keys[0], keys[1], {"size", "5"}})->check(context);
+  CHECK(warnings.empty());
 }
 
 TEST_CASE("a run of an old checkpoint trains with all images, as it did") {
