@@ -57,6 +57,20 @@ class ColumnFinder {
          did_you_mean(written, table_.names), " (it has ", shown(table_.names), ")");
   }
 
+  std::vector<size_t> targets(const CsvParams& params) const {
+    std::vector<size_t> out;
+    const auto add = [&](size_t column, const std::string& written, const char* parameter) {
+      if (std::ranges::count(out, column)) fail(ErrorKind::config, parameter, ": ", written, " is named twice");
+      out.push_back(column);
+    };
+    for (const auto& [name, kind] : params.targets) add(find(name, "targets"), name, "targets");
+    if (!out.empty()) return out;
+    for (const std::string& name : params.target) add(target(name), name, "target");
+    if (out.empty()) fail(ErrorKind::config, "target: names no column");
+    return out;
+  }
+
+ private:
   size_t target(const std::string& written) const {
     const size_t last = table_.columns - 1;
     if (written != "last") return find(written, "target");
@@ -67,7 +81,6 @@ class ColumnFinder {
     return last;
   }
 
- private:
   const Table& table_;
   std::unordered_map<std::string_view, size_t> by_name_;
 };
@@ -81,7 +94,9 @@ char delimiter_of(const std::string& written) {
 }
 
 bool names_columns(const CsvParams& params) {
-  return (params.target != "last" && !is_index(params.target)) ||
+  const auto is_name = [](const std::string& column) { return column != "last" && !is_index(column); };
+  return std::ranges::any_of(params.target, is_name) ||
+         !std::ranges::all_of(params.targets, [](const auto& column) { return is_index(column.first); }) ||
          !std::ranges::all_of(params.ignore, [](const std::string& column) { return is_index(column); }) ||
          !std::ranges::all_of(params.columns, [](const auto& column) { return is_index(column.first); });
 }
@@ -114,7 +129,7 @@ void take_former(const TableColumns& former, const Table& table, TableLayout& ou
       fail(ErrorKind::data, table.path, ": its columns are not those of the table trained with: it has no column ",
            in_quotes(former.features[k]), did_you_mean(former.features[k], table.names));
     const auto place = named ? columns.find(former.features[k], "columns") : size_t(former.positions[k]);
-    if (place >= table.columns || place == out.target || out.feature[place])
+    if (place >= table.columns || out.is_target(place) || out.feature[place])
       fail(ErrorKind::data, table.path, ": its columns are not those of the table trained with");
     out.feature[place] = true;
     out.use[place] = former.codes[k].kind == ColumnKind::number ? CellUse::number : CellUse::text;
@@ -128,13 +143,14 @@ TableLayout layout_of(const CsvParams& params, const Table& table, const TableCo
   TableLayout out;
   out.feature.assign(table.columns, true);
   for (const std::string& name : params.ignore) out.feature[columns.find(name, "ignore")] = false;
-  out.target = columns.target(params.target);
+  out.targets = columns.targets(params);
   out.kinds.resize(table.columns);
   out.use.assign(table.columns, CellUse::any);
   for (const auto& [name, kind] : params.columns) {
     const size_t column = columns.find(name, "columns");
-    if (column == out.target)
-      fail(ErrorKind::config, "columns: ", name, " is the target; `task` says whether it has classes or numbers");
+    if (out.is_target(column))
+      fail(ErrorKind::config, "columns: ", name, " is ", params.targets.empty() ? "the" : "a", " target; ",
+           params.targets.empty() ? "`task` says whether it has classes or numbers" : "`targets` says its kind");
     if (!out.kinds[column].empty()) fail(ErrorKind::config, "columns: ", name, " is named twice");
     out.kinds[column] = kind;
     out.use[column] = kind == "number" || kind == "as_is" ? CellUse::number : CellUse::text;
@@ -142,8 +158,12 @@ TableLayout layout_of(const CsvParams& params, const Table& table, const TableCo
   }
   if (plain) out.use.assign(table.columns, CellUse::number);
   if (former) take_former(*former, table, out);
-  else if (!out.feature[out.target]) fail(ErrorKind::config, "ignore: column ", params.target, " is the target");
-  out.feature[out.target] = false;
+  for (const size_t target : out.targets) {
+    if (!former && !out.feature[target])
+      fail(ErrorKind::config, "ignore: ", table.column_text(target), " is ",
+           out.targets.size() == 1 ? "the target" : "a target");
+    out.feature[target] = false;
+  }
   out.features = size_t(std::ranges::count(out.feature, true));
   if (out.features == 0)
     fail(ErrorKind::data, table.path, ": no columns are left beside the target",

@@ -1,71 +1,13 @@
-// A table as text, one column of which is to be predicted.
+// A table as text, some columns of which are to be predicted.
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "datasets/csv_kinds.h"
-#include "datasets/dataset.h"
-#include "datasets/labels.h"
-#include "datasets/series_table.h"
+#include "datasets/csv_targets.h"
 
 namespace neon {
 
 namespace {
-
-// The meaning of a training file's targets: classes or, without classes, values for a regression.
-class CsvTargets {
- public:
-  CsvTargets(const CsvParams& params, const Table& table, bool some_classes) : missing_(params.missing) {
-    const FailAtLabel fail_at = [&table](size_t row, const std::string& message) {
-      table.fail_at_target(row, "the target " + message);
-    };
-    const LabelNumbers numbers = label_numbers(table.targets, missing_, fail_at);
-    if (params.task == "regression" || (params.task == "auto" && numbers.all_numbers && !numbers.all_whole)) return;
-    classes_.emplace(table.targets, numbers.all_numbers, fail_at);
-    if (params.task == "auto" && numbers.all_numbers)
-      if (const std::string what = ask_about_labels(numbers.smallest, numbers.largest, names().size()); !what.empty())
-        fail(ErrorKind::config, table.path, ": the target has ", what, ": say task: classes or task: regression");
-    if (names().size() < 2 && !some_classes)
-      fail(ErrorKind::data, table.path, ": every target is ", in_quotes(names().front()), ": there is only one class");
-  }
-
-  // Names of the classes; none: the targets are values.
-  std::vector<std::string> names() const { return classes_ ? classes_->names() : std::vector<std::string>(); }
-
-  Split split_of(const Table& table) const {
-    const auto n = int64_t(table.targets.size());
-    Split out;
-    out.inputs = table.features;
-    out.targets = classes_ ? Tensor(DType::i32, {n}) : Tensor(DType::f32, {n, 1});
-    if (classes_) take_labels(table, out.targets.as<int32_t>());
-    else take_values(table, out.targets.as<float>());
-    return out;
-  }
-
- private:
-  void take_labels(const Table& table, std::span<int32_t> to) const {
-    for (size_t row = 0; row < to.size(); ++row) {
-      const std::string_view label = table.targets[row];
-      const int64_t found = classes_->find(label);
-      if (found < 0)
-        table.fail_at_target(
-            row, text("class ", in_quotes(label), " is not one of the training file's", did_you_mean(label, names())));
-      to[row] = int32_t(found);
-    }
-  }
-
-  void take_values(const Table& table, std::span<float> to) const {
-    double value = 0;
-    for (size_t row = 0; row < to.size(); ++row) {
-      const std::string_view cell = table.targets[row];
-      if (!parse_f32(cell, value)) table.fail_at_target(row, "the target: " + no_f32_text(cell, missing_));
-      to[row] = float(value);
-    }
-  }
-
-  MissingMarks missing_;
-  std::optional<LabelClasses> classes_;
-};
 
 // `known` are the columns that the net sees, `places` the indices of all features.
 TableColumns columns_of(const CsvParams& params, const Table& table, const std::vector<KnownColumn>& known,
@@ -115,15 +57,13 @@ class CsvLoad {
         former_(context.columns ? &*context.columns : nullptr),
         plain_(context.rules < 3),
         table_(read_table(params_, path, layout_, former_, plain_)),
-        targets_(params_, table_, context.some_classes) {}
+        targets_(params_, table_, context) {}
 
   // The rows as the table has them.
   Data split() {
     Data data;
     data.source = table_.path;
-    data.class_names = targets_.names();
-    data.classes = int64_t(data.class_names.size());
-    if (!table_.names.empty()) data.target_names = {table_.names[layout_.target]};
+    targets_.describe(table_, data);
     columns_ = plain_    ? plain_columns()
                : former_ ? columns_like(*former_, table_, layout_)
                          : find_kinds(params_, table_, layout_, context_);
@@ -155,7 +95,7 @@ class CsvLoad {
     if (data.test.size() > 0)
       data.test.inputs = test_columns_.empty() ? encoded_rows(table_, data.test.inputs, columns_)
                                                : encoded_rows(test_table_, data.test.inputs, test_columns_);
-    if (params_.standardize && data.classes == 0 && !data.train.targets.empty()) standardize_targets(data);
+    if (params_.standardize) targets_.standardize(data, context_);
   }
 
  private:
@@ -192,16 +132,6 @@ class CsvLoad {
     return targets_.split_of(test_table_);
   }
 
-  // Brings values to mean 0 and deviation 1, measured on the training rows.
-  void standardize_targets(Data& data) const {
-    data.target_standard = context_.target_standard ? *context_.target_standard
-                                                    : standard_of(data.train.targets, 0, data.train.size(), {0});
-    const double mean = data.target_standard.means[0], deviation = data.target_standard.deviations[0];
-    for (Split* split : {&data.train, &data.validation, &data.test})
-      if (split->size() > 0)
-        for (float& value : split->targets.as<float>()) value = float((double(value) - mean) / deviation);
-  }
-
   const CsvParams params_;
   const DataContext& context_;
   const TableColumns* const former_;
@@ -215,7 +145,10 @@ class CsvLoad {
 
 class CSV : public Parametrized<Dataset, CsvParams> {
  public:
-  explicit CSV(CsvParams given) : Parametrized(std::move(given)) { check_test_part(params.test); }
+  explicit CSV(CsvParams given) : Parametrized(std::move(given)) {
+    check_test_part(params.test);
+    check_targets(params);
+  }
 
   Data load(const DataContext& context) const override {
     return load_file(find_data_file(params.path, context), context);
@@ -250,8 +183,9 @@ class CSV : public Parametrized<Dataset, CsvParams> {
   }
 };
 
-NEON_REGISTER(Dataset, CSV,
-              "A table as text, of numbers, categories, booleans and dates; the net predicts one of its columns.");
+NEON_REGISTER(
+    Dataset, CSV,
+    "A table as text, of numbers, categories, booleans and dates; the net predicts one of its columns, or several.");
 
 }  // namespace
 

@@ -20,7 +20,7 @@ struct CsvRows::Part {
   size_t begin = 0, end = 0;
   int64_t most = 0, rows = 0;  // rows that there may be; that were read
   float* features = nullptr;
-  std::string_view* targets = nullptr;
+  std::vector<std::string_view*> targets;
   std::vector<Table::Unescaped> unescaped;
   std::map<size_t, TextCodes> texts;  // by column
   std::map<size_t, Odd> odd;          // by column
@@ -29,7 +29,14 @@ struct CsvRows::Part {
 
 CsvRows::CsvRows(const CsvParams& params, const MissingMarks& missing, const TableLayout& layout,
                  const std::vector<CsvCell>& first)
-    : params_(params), missing_(missing), layout_(layout), first_(first), use_(layout.use), place_(layout.use.size()) {
+    : params_(params),
+      missing_(missing),
+      layout_(layout),
+      first_(first),
+      use_(layout.use),
+      place_(layout.use.size()),
+      target_(layout.use.size()) {
+  for (size_t k = 0; k < layout.targets.size(); ++k) target_[layout.targets[k]] = k;
   for (size_t i = 0, place = 0; i < place_.size(); ++i) place_[i] = layout.feature[i] ? place++ : place;
 }
 
@@ -64,16 +71,17 @@ std::vector<CsvRows::Part> CsvRows::parts_of(size_t begin, const Table& table) c
 // Gives each part its rows of the table, and each column its run of numbers.
 void CsvRows::place(std::vector<Part>& parts, Table& table) {
   float* features = table.features.elements() > 0 ? table.features.as<float>().data() : nullptr;
-  std::string_view* targets = table.targets.data();
+  int64_t first = 0;
   for (Part& part : parts) {
     part.rows = 0;
     part.features = features;
-    part.targets = targets;
+    part.targets.clear();
+    for (auto& column : table.targets) part.targets.push_back(column.data() + first);
     part.unescaped.clear();
     part.texts.clear();
     part.odd.clear();
     features += part.most * int64_t(layout_.features);
-    targets += part.most;
+    first += part.most;
   }
   numbers_in_a_row_.assign(std::max<size_t>(use_.size(), 1), 0);
   if (table.decimal == '.')
@@ -86,7 +94,8 @@ void CsvRows::read(size_t begin, Table& table) {
   int64_t most = 0;
   for (const Part& part : parts) most += part.most;
   table.features = Tensor(DType::f32, {most, int64_t(layout_.features)});
-  table.targets.resize(size_t(most));
+  table.target_columns = layout_.targets;
+  table.targets.assign(layout_.targets.size(), std::vector<std::string_view>(size_t(most)));
   do {
     place(parts, table);
     read_parts(parts, table);
@@ -95,7 +104,7 @@ void CsvRows::read(size_t begin, Table& table) {
   for (Part& part : parts) std::ranges::move(part.unescaped, std::back_inserter(table.unescaped));
   if (const int64_t rows = parts.back().rows; rows < parts.back().most) {  // only where the parts are one
     table.features = table.features.rows(0, rows);
-    table.targets.resize(size_t(rows));
+    for (auto& column : table.targets) column.resize(size_t(rows));
   }
 }
 
@@ -182,9 +191,9 @@ void CsvRows::read_row(CsvReader& reader, Part& part, const Table& table) const 
   for (size_t i = 0; i < table.columns; ++i) {
     const size_t quick = reader.take_short_f32s(to, numbers_in_a_row_[i]);
     to += quick, i += quick;
-    if (i == layout_.target) part.targets[part.rows] = target(reader.cell(), part, table);
-    else if (!layout_.feature[i]) reader.skip_cell();
-    else read_cell(reader, i, part, table, *to++);
+    if (layout_.feature[i]) read_cell(reader, i, part, table, *to++);
+    else if (layout_.is_target(i)) part.targets[target_[i]][part.rows] = target(reader.cell(), part, table);
+    else reader.skip_cell();
     if (reader.another_cell() != (i + 1 < table.columns)) wrong_count();
   }
 }

@@ -38,6 +38,7 @@ class CsvRows {
   const std::vector<CsvCell>& first_;
   std::vector<CellUse> use_;              // by column
   std::vector<size_t> place_;             // by column: among the features
+  std::vector<size_t> target_;            // by column: among the targets
   std::vector<size_t> numbers_in_a_row_;  // by column: columns of numbers from this one on, the row's last aside
 };
 

@@ -39,7 +39,7 @@ class TableReader {
     if (params_.header == "auto" && !header) find_header();
     if (table_.names.empty()) reader_.go_to(begin);
     CsvRows(params_, missing_, layout_, first_).read(reader_.at(), table_);
-    if (table_.targets.empty()) fail(ErrorKind::data, table_.path, ": has no rows below its header");
+    if (table_.targets[0].empty()) fail(ErrorKind::data, table_.path, ": has no rows below its header");
     if (params_.header == "auto" && !header) check_header();
     layout = std::move(layout_);
     return std::move(table_);
@@ -78,9 +78,9 @@ class TableReader {
   void check_texts() const {
     double value = 0;
     if (table_.names.empty() || table_.texts.empty()) return;
-    const std::string_view target = first_[layout_.target].text;
-    if (parse_number(target, value, table_.decimal))
-      unclear(text("its target ", in_quotes(target), " is a number, and other cells are texts"));
+    for (const size_t column : layout_.targets)
+      if (const std::string_view target = first_[column].text; parse_number(target, value, table_.decimal))
+        unclear(text("its target ", in_quotes(target), " is a number, and other cells are texts"));
     for (size_t i = 0, place = 0; i < first_.size(); ++i) {
       if (!layout_.feature[i]) continue;
       const auto found = table_.texts.find(place++);
@@ -91,10 +91,15 @@ class TableReader {
 
   void check_header() const {
     check_texts();
-    const std::string_view target = first_[layout_.target].text;
+    for (size_t k = 0; k < layout_.targets.size(); ++k) check_target(k);
+  }
+
+  void check_target(size_t k) const {
+    const std::string_view target = first_[layout_.targets[k]].text;
     if (kind_of(target, missing_, table_.decimal) != CellKind::text) return;
     const long others = table_.names.empty() ? 1 : 0;
-    const bool again = std::find(table_.targets.begin() + others, table_.targets.end(), target) != table_.targets.end();
+    const std::vector<std::string_view>& all = table_.targets[k];
+    const bool again = std::find(all.begin() + others, all.end(), target) != all.end();
     if (!table_.names.empty() && again)
       unclear(text("its target ", in_quotes(target), " is the target of another line"));
     if (table_.names.empty() && !again && are_in_order(first_, layout_.feature, table_.decimal))
@@ -119,8 +124,17 @@ class TableReader {
 
 }  // namespace
 
-void Table::fail_at_target(size_t row, const std::string& message) const {
-  const std::string_view cell = targets[row];
+void check_targets(const CsvParams& params) {
+  if (params.targets.empty()) return;
+  if (params.target != CsvParams().target)
+    fail(ErrorKind::config, "target and targets are both given; name all columns to predict in targets");
+  if (params.task != CsvParams().task)
+    fail(ErrorKind::config, "task is for target; targets says the kind of each, as in {", params.targets.front().first,
+         ": ", params.task == "classes" ? "classes" : "number", "}; leave task out");
+}
+
+void Table::fail_at_target(size_t row, size_t k, const std::string& message) const {
+  const std::string_view cell = targets[k][row];
   const std::string_view all = file->text();
   size_t at = size_t(cell.data() - all.data());
   for (const Unescaped& other : unescaped)
@@ -135,6 +149,12 @@ void Table::fail_at(size_t at, const std::string& message) const {
 
 std::string Table::column_text(size_t column) const {
   return text("column ", names.empty() ? text(column) : in_quotes(names[column]));
+}
+
+std::string Table::target_text(size_t k) const {
+  if (targets.size() == 1) return "the target";
+  const size_t column = target_columns[k];
+  return text("the target ", names.empty() ? text(column) : in_quotes(names[column]));
 }
 
 Table read_table(const CsvParams& params, const std::string& path, TableLayout& layout, const TableColumns* former,

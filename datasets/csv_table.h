@@ -1,5 +1,6 @@
 // A CSV file as a table of features and target cells, before the target has a meaning.
 #pragma once
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,7 +15,8 @@ namespace neon {
 
 struct CsvParams {
   std::string path;
-  std::string target = "last";
+  std::vector<std::string> target = {"last"};
+  std::vector<std::pair<std::string, std::string>> targets;
   std::string header = "auto";
   std::string delimiter = "auto";
   std::string decimal = "auto";
@@ -27,7 +29,14 @@ struct CsvParams {
   std::vector<std::string> missing = default_missing_marks();
   static void describe(auto&& p) {
     p("path", &CsvParams::path, "Path of the table, plain or gzip.", Required{});
-    p("target", &CsvParams::target, "Column to predict: its name, its index from 0, or last.");
+    p("target", &CsvParams::target,
+      "Column to predict: its name, its index from 0, or last. A list of columns, as [x, y], is one target of several "
+      "numbers.");
+    p("targets", &CsvParams::targets,
+      "Columns to predict in place of target, each by an output of its own (`outputs` of the spec), by name or index: "
+      "number, classes, or labels, of which a cell has any number, as in red;round. Example: {price: number, grade: "
+      "classes}.",
+      one_of({"number", "classes", "labels"}));
     p("header", &CsvParams::header,
       "Whether the first line names the columns. auto: it does if it has only texts, missing marks aside, in the "
       "columns of numbers (neither target nor ignored). neon refuses a first line that could be both.",
@@ -54,7 +63,7 @@ struct CsvParams {
       "{zip: category, age: as_is}.",
       one_of({"number", "as_is", "category", "boolean", "date", "day_first", "month_first", "ignore"}));
     p("standardize", &CsvParams::standardize,
-      "Brings each column of numbers, and a target of values, to mean 0 and deviation 1, measured on the training "
+      "Brings each column of numbers, and targets of values, to mean 0 and deviation 1, measured on the training "
       "rows; "
       "neon predict turns outputs back.");
     p("impute", &CsvParams::impute,
@@ -81,9 +90,10 @@ struct Table {
   std::vector<std::string> names;  // of all columns; empty without a header
   size_t columns = 0;
   char delimiter = ',', decimal = '.';
-  Tensor features;                        // (rows, used columns) f32: numbers, or codes of texts; NaN: missing
-  std::map<size_t, ColumnTexts> texts;    // of the columns of texts, by their place among the features
-  std::vector<std::string_view> targets;  // by row; in the file's text, or in `unescaped`
+  Tensor features;                      // (rows, used columns) f32: numbers, or codes of texts; NaN: missing
+  std::map<size_t, ColumnTexts> texts;  // of the columns of texts, by their place among the features
+  std::vector<size_t> target_columns;
+  std::vector<std::vector<std::string_view>> targets;  // of each, by row; in the file's text, or in `unescaped`
   // Targets that had "" in them, and where they stand.
   struct Unescaped {
     std::unique_ptr<const std::string> text;
@@ -91,24 +101,30 @@ struct Table {
   };
   std::vector<Unescaped> unescaped;
 
-  // "data.csv:3:14: message", of the target of that row, or of a byte of the file's text.
-  [[noreturn]] void fail_at_target(size_t row, const std::string& message) const;
+  // "data.csv:3:14: message", of target k of that row, or of a byte of the file's text.
+  [[noreturn]] void fail_at_target(size_t row, size_t k, const std::string& message) const;
   [[noreturn]] void fail_at(size_t at, const std::string& message) const;
   // "column 'price'", or "column 2" without a header.
   std::string column_text(size_t column) const;
+  // "the target", of several "the target 'price'".
+  std::string target_text(size_t k) const;
 };
 
 // The cells that a column may have. `any`: numbers, or else texts.
 enum class CellUse : uint8_t { any, number, text };
 
-// Which columns are features, and which one is the target.
+// Which columns are features, and which are targets.
 struct TableLayout {
-  size_t target = 0;
+  std::vector<size_t> targets;
   std::vector<bool> feature;
   std::vector<CellUse> use;        // by column; only those of features count
   std::vector<std::string> kinds;  // by column, as `columns` has them; empty: neon's choice
   size_t features = 0;
+  bool is_target(size_t column) const { return std::ranges::count(targets, column) > 0; }
 };
+
+// Throws a config error where both `target` and `targets` are given, or `task` beside `targets`.
+void check_targets(const CsvParams& params);
 
 // Reads all of it, with all threads where no cell is quoted. A column with a text is a column of texts. `former` has
 // the features and their kinds where another table has decided them; `plain`: all columns are numbers. Throws a data

@@ -25,6 +25,7 @@ struct DataContext {
   std::optional<Vocabulary> vocabulary;
   std::optional<TableColumns> columns;      // of that net's table, where they have codes
   std::optional<Standard> target_standard;  // of that net's targets
+  std::vector<NamedTarget> targets;         // of that net, where it has several
   int64_t tokens = 0;                       // those of that net, with names or without; 0: its samples are no tokens
   bool some_classes = false;                // the samples may be of some classes of that net alone, even of one
   std::optional<ReadLimits> limits;         // of a checkpoint's paths; none: all may be read

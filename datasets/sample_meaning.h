@@ -10,6 +10,7 @@
 
 #include "datasets/column_code.h"
 #include "datasets/table_cell.h"
+#include "datasets/named_target.h"
 #include "datasets/vocabulary.h"
 #include "neon/core/axes.h"
 #include "neon/core/dtype.h"
@@ -37,14 +38,6 @@ struct TableColumns {
   char decimal = '.';
   std::vector<ColumnCode> codes = {};  // of the features; empty: they are numbers, as they are
   bool operator==(const TableColumns&) const = default;
-};
-
-// Means and deviations of numbers that the reader brought to mean 0 and deviation 1: number i of a sample by entry i
-// modulo their count.
-struct Standard {
-  std::vector<double> means, deviations;
-  bool operator==(const Standard&) const = default;
-  bool empty() const { return means.empty(); }
 };
 
 // The thing that has a class, where targets are classes. `sequence`: targets are sequences of labels (L) of their own
@@ -86,6 +79,9 @@ struct SampleMeaning {
   std::vector<double> subtracted;
   Standard standard;         // of sequences of numbers; samples from elsewhere come in their own units
   Standard target_standard;  // of targets: so are the net's outputs
+
+  // Several targets of each sample, side by side in a row. Empty: there is one, which all below is about.
+  std::vector<NamedTarget> targets;
 
   // Targets.
   int64_t classes = 0;                   // 0: targets are numbers, or the inputs themselves
@@ -132,6 +128,7 @@ struct SampleMeaning {
   // Targets become the inputs themselves.
   void drop_classes() {
     classes = 0, class_names.clear(), target_names.clear(), label_of = LabelOf::sample, end_class = -1;
+    targets.clear();
   }
 };
 

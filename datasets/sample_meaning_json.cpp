@@ -39,6 +39,40 @@ Standard read_standard(const json& object) {
   return out;
 }
 
+json targets_json(const std::vector<NamedTarget>& targets) {
+  json out = json::array();
+  for (const auto& [name, kind, width, names, standard] : targets)
+    out.push_back({{"name", name},
+                   {"kind", std::string(name_of(kind))},
+                   {"width", width},
+                   {"names", names},
+                   {"standard", standard_json(standard)}});
+  return out;
+}
+
+TargetKind read_kind(const std::string& name) {
+  for (const TargetKind kind : {TargetKind::number, TargetKind::classes, TargetKind::labels})
+    if (name_of(kind) == name) return kind;
+  fail(ErrorKind::data, "neon.data has a target of the kind ", in_quotes(name));
+}
+
+std::vector<NamedTarget> read_targets(const json& list) {
+  std::vector<NamedTarget> out;
+  for (const json& from : list) {
+    NamedTarget& target = out.emplace_back();
+    target.name = from.at("name").get<std::string>();
+    target.kind = read_kind(from.at("kind").get<std::string>());
+    target.width = from.at("width").get<int64_t>();
+    target.names = from.at("names").get<std::vector<std::string>>();
+    target.standard = read_standard(from.at("standard"));
+    const auto count = int64_t(target.names.size()), means = int64_t(target.standard.means.size());
+    if (target.width < 1 || (count > 0 && count != target.width) || (means > 0 && means != target.width))
+      fail(ErrorKind::data, "neon.data has the target ", in_quotes(target.name), " of ", target.width, " outputs, ",
+           count, " names and ", means, " means");
+  }
+  return out;
+}
+
 // Texts as letters, since they need not be UTF-8; pairs as numbers, one after the other.
 json bpe_json(const Vocabulary& v) {
   std::vector<std::string> texts;
@@ -108,8 +142,8 @@ void check_meaning(const SampleMeaning& m) {
 MeaningTexts write_meaning(const SampleMeaning& meaning, const std::string& source) {
   // All facts by their order: a new one does not compile until it is stored.
   const auto& [sample, sequence, ragged, streams, channels_last, rows_channels_last, image_size, table, tokens,
-               vocabulary, dtype, scale, shift, means, deviations, subtracted, standard, target_standard, classes,
-               class_names, label_of, target_steps, end_class, whole_targets, target_names, rules] = meaning;
+               vocabulary, dtype, scale, shift, means, deviations, subtracted, standard, target_standard, targets,
+               classes, class_names, label_of, target_steps, end_class, whole_targets, target_names, rules] = meaning;
   const json data = {{"source", source},
                      {"sample", std::vector<int64_t>(sample.begin(), sample.end())},
                      {"sequence", sequence},
@@ -129,6 +163,7 @@ MeaningTexts write_meaning(const SampleMeaning& meaning, const std::string& sour
                      {"subtracted", stored_numbers(subtracted)},
                      {"standard", standard_json(standard)},
                      {"target_standard", standard_json(target_standard)},
+                     {"targets", targets_json(targets)},
                      {"classes", classes},
                      {"label_of", std::string(name_of(label_of))},
                      {"target_steps", target_steps},
@@ -161,6 +196,7 @@ SampleMeaning read_meaning(const MeaningTexts& texts) try {
   out.subtracted = read_numbers(data, "subtracted");
   out.standard = read_standard(data.value("standard", json()));
   out.target_standard = read_standard(data.value("target_standard", json()));
+  out.targets = read_targets(data.value("targets", json::array()));
   out.classes = data.at("classes").get<int64_t>();
   out.class_names = json::parse(texts.classes).get<std::vector<std::string>>();
   out.label_of = read_label_of(data);

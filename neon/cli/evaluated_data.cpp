@@ -29,12 +29,11 @@ class DataOverrides {
     const Field* const found = own_ ? own_->find(name) : nullptr;
     return found || !common_ ? found : common_->find(name);
   }
-  // The value of a field in the run's spec, or its default.
-  std::string value(const Field& field) const {
-    const Setting* found = written_ && written_->is_map() ? written_->find(field.name) : nullptr;
-    for (const std::string& alias : field.aliases)
-      if (!found && written_ && written_->is_map()) found = written_->find(alias);
-    return found ? found->value : field.default_value.value;
+  // Whether the column of this field is the last one, by the run's spec or by default.
+  bool is_last(const Field& field) const {
+    const Setting* const found = written_ && written_->is_map() ? written_->find(field.name) : nullptr;
+    const Setting& column = found ? *found : field.default_value;
+    return column.is_list() ? column.items.size() == 1 && column.items[0].value == "last" : column.value == "last";
   }
   // Sets a parameter, under the name that the spec has for it.
   void set(const Field& field, const std::string& value) {
@@ -80,15 +79,16 @@ CommandLine line_for_data(const CommandLine& line, const OpenedRun& opened, cons
   if (const Field* const field = overrides.field("subset_pct")) overrides.set(*field, "100");
   // The target goes by its name, as the features do, where the spec has its place.
   const TableColumns& columns = opened.run.meaning.table;
-  if (const Field* const target = overrides.field("target");
-      target && overrides.value(*target) == "last" && !columns.features.empty() && !columns.others.empty())
+  if (const Field* const target = overrides.field("target"); target && opened.run.meaning.targets.empty() &&
+                                                             overrides.is_last(*target) && !columns.features.empty() &&
+                                                             !columns.others.empty())
     overrides.set(*target, as_json(columns.others.back()));
   // Classes without a name, of which some have no sample.
   const SampleMeaning& trained = opened.run.meaning;
   if (const Field* const classes = overrides.field("classes");
       classes && trained.class_names.empty() && trained.classes)
     overrides.set(*classes, std::to_string(trained.classes));
-  if (const Field* const task = overrides.field("task"))
+  if (const Field* const task = overrides.field("task"); task && trained.targets.empty())
     overrides.set(*task, opened.run.meaning.classes > 0 ? "classes" : "regression");
   return overrides.take();
 }

@@ -24,6 +24,9 @@ SampleMeaning unlike_the_default() {
   out.subtracted = {0.1, -0.0};
   out.standard = {{0.1, 1e300}, {1.0 / 3, 2}};
   out.target_standard = {{-1}, {0.3}};
+  out.targets = {{"price", TargetKind::number, 2, {}, {{1.0 / 3, 2}, {0.1, 1e300}}},
+                 {"\xc3\xa4", TargetKind::classes, 2, {"no", "yes"}, {}},
+                 {"tags", TargetKind::labels, 3, {}, {}}};
   out.classes = 3;
   out.class_names = {"cat", "dog", "a \"b\"\n"};
   out.target_names = {"kind"};

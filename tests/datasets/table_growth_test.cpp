@@ -104,12 +104,12 @@ TEST_CASE("a table read by several threads is that read by one") {
   TableLayout layout;
   const std::string path = dir.write("a.csv", plain);
   const Table table = read_table(params, path, layout);
-  REQUIRE(table.targets.size() == 300000);
+  REQUIRE(table.targets[0].size() == 300000);
   bool right = true;
   const auto features = table.features.as<float>();
   for (size_t i = 0; i < 300000; ++i)
     right = right && features[2 * i] == float(i) && features[2 * i + 1] == float(double(i) * 0.5) &&
-            table.targets[i] == (i % 3 ? "a" : "b");
+            table.targets[0][i] == (i % 3 ? "a" : "b");
   CHECK(right);
   // The first of two wrong cells is reported, with its line.
   std::string wrong = plain;
