@@ -217,7 +217,8 @@ class LayerContext {
   std::vector<LayerState> states;
   std::vector<Assignment> state_updates;
   std::vector<Assignment> carried_updates;  // in every step, of an evaluation, too
-  std::vector<Expr> more_outputs;           // of the net, beside its last layer's: of the branches of a Tree
+  std::vector<std::string> output_layers;   // whose outputs are the net's; empty: the last layer, and a Tree's branches
+  std::vector<Expr> more_outputs;           // of the net, beside the first
   bool tree_outputs = false;                // they are results of their own, not only there for training
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "models/several_targets.h"
 #include "neon/core/key_error.h"
 
 namespace neon {
@@ -160,7 +161,9 @@ Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const Ste
   out.x = data.tokens > 0 ? x : cast(normalized(x, data, channels_last(data, options)), options.dtype);
   const DType cost_dtype = options.dtype == DType::f64 ? DType::f64 : DType::f32;
   if (!data.target_is_input && !target) target = given_targets();
+  const bool several = !data.targets.empty() || !options.outputs.empty();
   if (data.target_is_input) out.t = cast(as_rows(out.x), cost_dtype);
+  else if (several) out.t = compared_targets(graph, data, options, target, cost_dtype);
   else if (data.classes > 0 && data.label_of != LabelOf::sequence)
     out.t = cast(one_hot(graph, target, data.classes), cost_dtype);
   else out.t = cast(as_rows({graph, target}), cost_dtype);

@@ -6,8 +6,8 @@ namespace neon {
 
 struct Batch {
   Expr x;  // (views N, ...) in the type of activations, images (N,H,W,C) where channels_last(); tokens (N,T) i32
-  // Targets (N,K) in f32 or f64. Labels are (N,classes), 1 at the label; labels of pixels (N H W,classes), of steps
-  // (N T,classes).
+  // Targets (N,K) in f32 or f64, of several outputs side by side. Labels are (N,classes), 1 at the label; labels of
+  // pixels (N H W,classes), of steps (N T,classes).
   Expr t;
   // (N T,1) where steps have labels: 1 for a step with a label, 0 where its label is below 0. Otherwise without a
   // value.

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "backends/graph/ops.h"
+#include "models/measures.h"
+#include "models/several_targets.h"
 
 namespace neon {
 
@@ -62,13 +64,26 @@ class OutputCheck {
              " numbers; give targets as images (n, C, H, W)");
   }
 
-  // Until a data set may have several targets.
+  // The outputs of a net for several targets.
+  void check_several(const std::vector<Expr>& outputs, const StepOptions& options) const {
+    const std::vector<size_t> places = targets_of_outputs(data_, options);
+    for (size_t i = 0; i < places.size(); ++i) {
+      const NamedTarget& target = data_.targets[places[i]];
+      const std::string which = text("outputs: ", target.name, ": layer ", options.outputs[i].layer);
+      if (const int64_t count = width(outputs[i]); count != target.width)
+        refuse(which, " has ", count, count == 1 ? " output" : " outputs", ", but the target has ", target.width, " ",
+               target.kind == TargetKind::number ? "numbers" : name_of(target.kind), "; give the layer that many",
+               mend(context_, outputs[i], target.width));
+      check_softmax(which, outputs[i]);
+    }
+  }
+
   void check_tree() const {
     if (context_.tree_outputs && data_.classes == 0 && !data_.target_is_input && data_.target.elements() > 1)
       refuse("Tree", " has ", context_.more_outputs.size() + 1, " outputs, and each would be compared with all ",
              data_.target.elements(),
-             " numbers of a target: targets of their own for branches are not supported yet; train a net for each "
-             "target, or end one net in all numbers");
+             " numbers of a target; name the columns under targets of the data set, and give each an output and a cost "
+             "under outputs, or end one net in all numbers");
   }
 
  private:
@@ -133,9 +148,9 @@ class OutputCheck {
 
 }  // namespace
 
-void check_outputs(const Network& network, const LayerContext& context, const DataLayout& data, const Batch& batch,
-                   Expr t, Expr y) {
-  const OutputCheck check(network, context, data, batch, t);
+void check_outputs(const Network& network, const LayerContext& context, const Compared& with, Expr t, Expr y) {
+  const OutputCheck check(network, context, with.data, with.batch, t);
+  if (!with.options.outputs.empty()) return check.check_several(all_outputs(context, with.data, y), with.options);
   check.check_tree();
   check.check(0, y);
   for (size_t i = 0; i < context.more_outputs.size(); ++i) check.check(i + 1, context.more_outputs[i]);

@@ -3,6 +3,7 @@
 #include "backends/graph/ops.h"
 #include "backends/graph/passes.h"
 #include "models/predicted_labels.h"
+#include "models/several_targets.h"
 #include "neon/core/key_error.h"
 #include "transforms/image_batch.h"
 
@@ -109,13 +110,38 @@ Expr weight_of_rows(const Batch& batch, Expr weight) {
 
 // Outputs or targets x (N,K) times the deviations by which a data set has divided the targets; number i by entry i
 // modulo their count.
-Expr in_units_of(const DataLayout& data, Expr x) {
-  const std::vector<double>& deviations = data.target_standard.deviations;
+Expr in_units_of(const Standard& standard, Expr x) {
+  const std::vector<double>& deviations = standard.deviations;
   if (deviations.empty() || x.shape()[1] % int64_t(deviations.size())) return x;
   if (deviations.size() == 1) return x * deviations[0];
   std::vector<Expr> factors;
   for (int64_t k = 0; k < x.shape()[1]; ++k) factors.push_back(x.constant(deviations[size_t(k) % deviations.size()]));
   return x * along_axis(x.graph(), factors, x.shape(), 1);
+}
+
+// Outputs, and targets t side by side, in the units of the data.
+struct InUnits {
+  std::vector<Expr> outputs;
+  Expr t;
+};
+InUnits in_own_units(const DataLayout& data, const StepOptions& options, const std::vector<Expr>& outputs, Expr t) {
+  const std::vector<Standard> standards = standards_of_outputs(data, options);
+  if (standards.size() == 1 && options.outputs.empty()) {
+    InUnits out{outputs, in_units_of(standards[0], t)};
+    for (Expr& output : out.outputs) output = in_units_of(standards[0], output);
+    return out;
+  }
+  InUnits out;
+  std::vector<Expr> targets;
+  int64_t first = 0;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const int64_t width = outputs[i].shape()[1];
+    out.outputs.push_back(in_units_of(standards[i], outputs[i]));
+    targets.push_back(in_units_of(standards[i], columns_of(t, first, width)));
+    first += width;
+  }
+  out.t = joined_outputs(targets);
+  return out;
 }
 
 // Whether there are labels that whole sequences can be compared by.
@@ -152,10 +178,10 @@ void add_measures(Graph& graph, LayerContext& context, const Measured& by, Expr 
       const auto [predicted, labels] = compared_labels(context, data, batch, y, options.blank);
       sums = metrics[i]->sums_of_sequences(predicted, labels, of_samples);
     } else {
-      const auto units = [&](Expr x) { return metrics[i]->in_own_units() ? in_units_of(data, x) : x; };
       std::vector<Expr> outputs = all_outputs(context, data, y);
-      for (Expr& output : outputs) output = units(wide(output));
-      sums = metrics[i]->sums_of_all(outputs, units(t), weight);
+      for (Expr& output : outputs) output = wide(output);
+      const InUnits seen = metrics[i]->in_own_units() ? in_own_units(data, options, outputs, t) : InUnits{outputs, t};
+      sums = metrics[i]->sums_of_all(seen.outputs, seen.t, weight);
     }
     for (size_t j = 0; j < sums.size(); ++j) graph.output(text("metric/", i, "/", j), sums[j]);
   }

@@ -7,14 +7,14 @@
 
 namespace neon {
 
-Network::Network(const Setting& layers, Problems& problems, const std::string& prefix) {
+Network::Network(const Setting& layers, Problems& problems, const std::string& prefix, const WantedLayers& wanted) {
   if (!layers.is_list() || layers.items.empty()) {
     problems.add(layers, text("'layers' is a list of at least one layer, found ", layers.describe()));
     return;
   }
   const size_t before = problems.lines().size();
   Value_of<Chain>::read(layers, chain_, {}, problems);
-  if (problems.lines().size() == before) name_layers(chain_, problems, prefix);
+  if (problems.lines().size() == before) name_layers(chain_, problems, prefix, wanted);
 }
 
 namespace {
@@ -59,6 +59,12 @@ int64_t Network::layer_count() const {
   int64_t count = 0;
   for_each_layer(chain_, [&](const Link&) { ++count; });
   return count;
+}
+
+std::vector<std::string> Network::layer_names() const {
+  std::vector<std::string> out;
+  for_each_layer(chain_, [&](const Link& link) { out.push_back(link.name); });
+  return out;
 }
 
 Sight Network::sight() const {

@@ -20,14 +20,21 @@ struct LayerRow {
   size_t branch = 0;  // the number of the branch that begins with it, from 1; 0: none does
 };
 
+// Layers whose outputs are wanted: of these names, and those of names that may be layers'.
+struct WantedLayers {
+  std::vector<std::string> named, possible;
+};
+
 class Network {
  public:
   // From the `layers` list of a spec; everything wrong is added to `problems`. Names of layers without one begin with
   // `prefix`.
-  Network(const Setting& layers, Problems& problems, const std::string& prefix = "");
+  // `wanted` are layers, beside the last, whose outputs the net gives.
+  Network(const Setting& layers, Problems& problems, const std::string& prefix = "", const WantedLayers& wanted = {});
 
   // x (N, ...) -> the outputs of the last layer. Images are (N,C,H,W), x unless context.data_channels_last, the outputs
-  // unless context.outputs_channels_last. The outputs of the branches of a Tree are added to the context. Errors show
+  // unless context.outputs_channels_last. Further outputs, those of the branches of a Tree, say, are added to the
+  // context; context.output_layers may name the layers whose outputs are wanted in place of all these. Errors show
   // the chain of shapes up to the layer.
   Expr forward(LayerContext& context, Expr x, std::vector<LayerRow>* rows = nullptr) const;
 
@@ -53,6 +60,9 @@ class Network {
   Sight sight() const;
   // The name of the first layer whose sight is any, or "".
   std::string sees_all_steps() const;
+  // The names of all layers but containers.
+  std::vector<std::string> layer_names() const;
+  const std::string& end_name() const { return chain_.links.back().name; }
   // Where the spec has the last layer.
   const Location& end() const { return chain_.links.back().where; }
   // The layers with every default filled in.
@@ -64,7 +74,7 @@ class Network {
 
 // Gives every layer its name: `name:`, or Class_N, N counting the class's layers in the order of the spec, inside of
 // branches too. Names are unique in the net, and `inputs` name layers before.
-void name_layers(Chain& chain, Problems& problems, const std::string& prefix = "");
+void name_layers(Chain& chain, Problems& problems, const std::string& prefix = "", const WantedLayers& wanted = {});
 
 // What `inputs:` calls the samples.
 constexpr const char* kDataName = "data";

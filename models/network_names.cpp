@@ -10,7 +10,10 @@ namespace {
 
 class Namer {
  public:
-  Namer(Problems& problems, const std::string& prefix) : problems_(problems), prefix_(prefix) {}
+  Namer(Problems& problems, const std::string& prefix, const WantedLayers& wanted)
+      : problems_(problems), prefix_(prefix), wanted_(wanted), used_(wanted.named.begin(), wanted.named.end()) {
+    used_.insert(wanted.possible.begin(), wanted.possible.end());
+  }
 
   void run(Chain& chain, bool in_branch = false) {
     for (size_t i = 0; i < chain.links.size(); ++i) {
@@ -45,6 +48,7 @@ class Namer {
 
   // What `inputs` took the place of must go somewhere else. Where a name is unknown, any layer may be meant by it.
   void finish() {
+    for (const std::string& name : wanted_.named) names_unknown_ = names_unknown_ || !all_.contains(name);
     if (names_unknown_) return;
     for (const Link* link : passed_over_)
       if (!used_.count(link->name))
@@ -105,6 +109,7 @@ class Namer {
 
   Problems& problems_;
   const std::string prefix_;
+  const WantedLayers& wanted_;
   std::map<std::string, int> counts_;  // by kind
   std::set<std::string> all_, before_ = {kDataName}, used_, nodes_, with_weights_;
   std::vector<const Link*> passed_over_;
@@ -113,8 +118,8 @@ class Namer {
 
 }  // namespace
 
-void name_layers(Chain& chain, Problems& problems, const std::string& prefix) {
-  Namer namer(problems, prefix);
+void name_layers(Chain& chain, Problems& problems, const std::string& prefix, const WantedLayers& wanted) {
+  Namer namer(problems, prefix, wanted);
   namer.run(chain);
   namer.finish();
 }

@@ -53,6 +53,7 @@ class Pass {
   }
 
   void know(const std::string& name, Expr x) { outputs_[name] = x; }
+  Expr output_of(const std::string& name) const { return context_.split.own_samples(outputs_.at(name)); }
 
  private:
   // x, the output of the layer before, or what the layer asks for by name: then the shapes told begin with those.
@@ -260,7 +261,13 @@ Expr Network::forward(LayerContext& context, Expr x, std::vector<LayerRow>* rows
   context.sharing.set_lenders(std::move(lenders));
   Pass pass(context, rows);
   pass.know(kDataName, x);
-  const Expr y = pass.run(chain_, x, context.sample_shape(x).to_string());
+  Expr y = pass.run(chain_, x, context.sample_shape(x).to_string());
+  if (!context.output_layers.empty()) {
+    context.more_outputs.clear();
+    for (const std::string& name : context.output_layers) context.more_outputs.push_back(pass.output_of(name));
+    y = context.more_outputs.front();
+    context.more_outputs.erase(context.more_outputs.begin());
+  }
   for (Expr& more : context.more_outputs) more = in_order(context, more);
   return in_order(context, y);
 }

@@ -9,6 +9,7 @@
 #include "models/exchange.h"
 #include "models/measures.h"
 #include "models/predicted_labels.h"
+#include "models/several_targets.h"
 #include "models/updater.h"
 #include "neon/core/key_error.h"
 #include "neon/core/message.h"
@@ -27,6 +28,7 @@ void say_order(LayerContext& context, const DataLayout& data, const StepOptions&
   context.data_axes = data.batch_axes();
   context.tokens = data.tokens;
   context.classes = data.classes;
+  for (const NetOutput& output : options.outputs) context.output_layers.push_back(output.layer);
   context.target_steps = data.target_steps > 0 ? data.target_steps : data.sequence ? data.sample[0] : 0;
   if (!data.streams || !measured) return;
   context.streams = options.streams > 0 ? options.streams : options.batch;
@@ -52,10 +54,18 @@ std::string activation_of(Expr y) {
   return std::string(node->op->name);
 }
 
-void describe_outputs(StepGraph& step, const LayerContext& context, const DataLayout& data, Expr y) {
+void describe_outputs(StepGraph& step, const LayerContext& context, const DataLayout& data, const StepOptions& options,
+                      Expr y) {
   for (const Expr output : all_outputs(context, data, y)) {
     const Expr rows = as_rows(output);
     step.outputs.push_back({rows.shape()[1], activation_of(rows)});
+  }
+  if (data.targets.empty() || data.target_is_input) return;
+  const std::vector<size_t> places = targets_of_outputs(data, options);
+  for (size_t i = 0; i < places.size(); ++i) {
+    const NamedTarget& target = data.targets[places[i]];
+    OutputForm& form = step.outputs[i];
+    form.kind = target.kind, form.classes = target.classes(), form.names = target.names;
   }
 }
 
@@ -94,8 +104,8 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   context.data_lengths = batch.lengths;
   context.target_labels = batch.counts.value() ? batch.labels : Value();
   Expr y = network.forward(context, batch.x);
-  check_outputs(network, context, data, batch, compared(&cost, data, batch.t), y);
-  describe_outputs(step, context, data, y);
+  check_outputs(network, context, {data, batch, options}, compared(&cost, data, batch.t), y);
+  describe_outputs(step, context, data, options, y);
   Expr each = cost_of(context, data, cost, y, batch);
   Scope scope(step.graph, "cost");
   if (options.class_weights) each = weighted_cost(batch, each);
@@ -210,14 +220,16 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   if (batch.views > 1 && (data.target_is_input || are_images(y)))
     fail_about("augment", "`average` is for outputs that all views of an image share, such as ",
                "classes; here they are images, leave it out");
-  if (measured) check_outputs(network, context, data, batch, compared(cost, data, batch.t), y);
-  describe_outputs(step, context, layout, y);
+  if (measured) check_outputs(network, context, {data, batch, options}, compared(cost, data, batch.t), y);
+  describe_outputs(step, context, layout, options, y);
   step.views = batch.views;
   y = mean_of_views(y, batch.views);
   for (Expr& more : context.more_outputs) more = mean_of_views(more, batch.views);
   step.parameters = context.parameters;
   step.states = context.states;
-  graph.output("y", wide(y));
+  std::vector<Expr> outputs;
+  for (const Expr output : all_outputs(context, layout, y)) outputs.push_back(wide(output));
+  graph.output("y", options.outputs.empty() ? wide(y) : joined_outputs(outputs));
   if (!measured) {
     const bool of_steps = data.label_of == LabelOf::step || data.label_of == LabelOf::sequence;
     if (of_steps && context.is_sequence(y))

@@ -2,8 +2,8 @@
 // from the whole set inside the step:
 //   data     (n, ...) as the reader gave it, u8 or floating, images (n,C,H,W) or (n,H,W,C); where the set is streamed,
 //            the batches that are there at a time
-//   targets  (n, 1) i32 labels, or (n, ...) floating, images (n,C,H,W) whatever the order of `data`
-//   indices  (N) i32 which samples make up the batch
+//   targets  (n, 1) i32 labels, or (n, columns) f32 of several targets side by side, or (n, ...) floating, images
+//   (n,C,H,W) whatever the order of `data` indices  (N) i32 which samples make up the batch
 // The step record holds update (1 in the first update; a skipped one is not counted), epoch, rate/K for optimizer K,
 // loss_scale for 16-bit types, with streams stream_start, and with StepOptions::accumulate, apply and mean; with
 // StepOptions::histograms, watched.
@@ -35,6 +35,12 @@ struct DataLayout : SampleMeaning {
 // Infinity and NaN are counted nowhere.
 constexpr int64_t kSizeOfZero = -150, kSizes = 279;
 
+// An output of a net with several: that of a layer, for the target of that name.
+struct NetOutput {
+  std::string target, layer;
+  bool operator==(const NetOutput&) const = default;
+};
+
 struct StepOptions {
   DType dtype = DType::f32;
   int64_t batch = 128;
@@ -56,14 +62,16 @@ struct StepOptions {
   // Where samples are pieces of streams, how many streams there are: a batch has a piece of each, but the last batch of
   // an epoch may have fewer. 0: as many as the batch.
   int64_t streams = 0;
-  BatchShare share = {};            // of the batch, of which `batch` samples are this rank's; count 0: all of it
-  bool split_dense = false;         // ranks share the rows of dense layers' weights
-  bool shared_statistics = false;   // batch norm is over the whole batch, otherwise over each rank's share
-  bool wide_gradients = false;      // ranks add up gradients of 16 bits in the type of the arithmetic
-  int64_t blank = -1;               // Cost::blank()
-  Freeze freeze = {};               // parameters that are not trained
-  bool class_weights = false;       // the cost of a sample is times the weight of its class, in kClassWeights
-  int player = 0;                   // of a rule; see Rule::players()
+  BatchShare share = {};           // of the batch, of which `batch` samples are this rank's; count 0: all of it
+  bool split_dense = false;        // ranks share the rows of dense layers' weights
+  bool shared_statistics = false;  // batch norm is over the whole batch, otherwise over each rank's share
+  bool wide_gradients = false;     // ranks add up gradients of 16 bits in the type of the arithmetic
+  int64_t blank = -1;              // Cost::blank()
+  Freeze freeze = {};              // parameters that are not trained
+  bool class_weights = false;      // the cost of a sample is times the weight of its class, in kClassWeights
+  int player = 0;                  // of a rule; see Rule::players()
+  // One for each target of the data set; empty: the data set has one target, for the last layer.
+  std::vector<NetOutput> outputs = {};
   std::string carried_prefix = {};  // of variables that carry states; that of an evaluation is evaluation_prefix()
   // Changes of images before the net sees them. With any of these, their channels are last from there on.
   std::vector<const Augmentation*> augment = {};
@@ -74,7 +82,7 @@ struct StepGraph {
   std::vector<Parameter> parameters;
   std::vector<LayerState> states;
   std::vector<const Optimizer*> optimizers;  // of rate/0, rate/1, ...
-  std::vector<OutputForm> outputs;           // the last layer's first
+  std::vector<OutputForm> outputs;           // in the order of StepOptions::outputs, or the last layer's first
   // Output hist/NAME each.
   struct Histogram {
     std::string name;
@@ -117,11 +125,11 @@ inline bool belongs_to_evaluation(std::string_view variable) { return variable.s
 StepGraph gradient_graph(const Network& network, const Cost& cost, const DataLayout& data, const StepOptions& options,
                          bool backward);
 
-// Outputs: y (N,K), images (C,H,W) unless they are compared with samples that lie otherwise; with a cost and metrics
-// also sums: cost (1), metric/I/J, and with a class for each step count (1), the steps that they are of. Without them,
-// where steps have classes or targets are sequences of labels, predicted (N,T): the labels, -1 without one.
-// Input `weight` (N,1) says which samples count, so that a short last batch needs no program of its own. With a rule in
-// place of the cost, it measures: metric/I/0 are the sums of its results.
+// Outputs: y (N,K), of several outputs one after the other, images (C,H,W) unless they are compared with samples that
+// lie otherwise; with a cost and metrics also sums: cost (1), metric/I/J, and with a class for each step count (1), the
+// steps that they are of. Without them, where steps have classes or targets are sequences of labels, predicted (N,T):
+// the labels, -1 without one. Input `weight` (N,1) says which samples count, so that a short last batch needs no
+// program of its own. With a rule in place of the cost, it measures: metric/I/0 are the sums of its results.
 StepGraph evaluation_graph(const Network& network, const Rule& rule, const DataLayout& data, int64_t set_size,
                            const StepOptions& options);
 StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::vector<const Metric*>& metrics,

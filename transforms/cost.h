@@ -38,6 +38,11 @@ class Cost {
   }
   // The class that stands for no label, of a cost of sequences; -1: none does.
   virtual int64_t blank() const { return -1; }
+  // Whether it compares outputs with targets of that kind, where a data set says the kind of each of several.
+  virtual bool suits(TargetKind kind) const {
+    (void)kind;
+    return !of_sequences() && !masks();
+  }
   // Whether targets have, after the numbers that outputs are compared with, as many that mask them.
   virtual bool masks() const { return false; }
   // neon's `scale` changes the gradient, not the reported cost.

@@ -29,6 +29,7 @@ struct CrossEntropyMultiParams {
 };
 struct CrossEntropyMulti : Parametrized<Cost, CrossEntropyMultiParams> {
   using Parametrized::Parametrized;
+  bool suits(TargetKind kind) const override { return kind == TargetKind::classes; }
   double gradient_scale() const override { return params.scale; }
   std::string objection(int64_t outputs, int64_t classes, const std::string& last) const override {
     if (outputs < 2)
@@ -56,6 +57,7 @@ struct CrossEntropyBinaryParams {
 };
 struct CrossEntropyBinary : Parametrized<Cost, CrossEntropyBinaryParams> {
   using Parametrized::Parametrized;
+  bool suits(TargetKind kind) const override { return kind != TargetKind::number; }
   double gradient_scale() const override { return params.scale; }
   std::string objection(int64_t outputs, int64_t classes, const std::string& last) const override {
     if (last != "logistic" && last != "softmax")
@@ -80,6 +82,7 @@ struct FocalParams {
 };
 struct Focal : Parametrized<Cost, FocalParams> {
   using Parametrized::Parametrized;
+  bool suits(TargetKind kind) const override { return kind == TargetKind::classes; }
   std::string objection(int64_t outputs, int64_t classes, const std::string& last) const override {
     if (outputs < 2) return "Focal compares two or more classes, the last layer has 1 output; FocalBinary suits it";
     if (last != "softmax")
@@ -105,6 +108,7 @@ struct FocalBinaryParams : FocalParams {
 };
 struct FocalBinary : Parametrized<Cost, FocalBinaryParams> {
   using Parametrized::Parametrized;
+  bool suits(TargetKind kind) const override { return kind != TargetKind::number; }
   std::string objection(int64_t outputs, int64_t classes, const std::string& last) const override {
     if (last != "logistic")
       return "FocalBinary takes outputs that each are yes or no; give the last layer activation: Logistic";
@@ -131,6 +135,7 @@ struct SumSquaredParams {
 };
 struct SumSquared : Parametrized<Cost, SumSquaredParams> {
   using Parametrized::Parametrized;
+  bool suits(TargetKind kind) const override { return kind == TargetKind::number; }
   double gradient_scale() const override { return params.scale; }
   Expr each(Expr y, Expr t) const override { return 0.5 * sum_features(square(y - t)); }
 };
@@ -138,6 +143,7 @@ NEON_REGISTER(Cost, SumSquared, "Half the sum of squared differences.", {"SumSqu
 
 struct MeanSquared : Parametrized<Cost, NoParams> {
   using Parametrized::Parametrized;
+  bool suits(TargetKind kind) const override { return kind == TargetKind::number; }
   Expr each(Expr y, Expr t) const override {
     const double features = double(y.shape().elements()) / double(y.shape()[0]);
     return (0.5 / features) * sum_features(square(y - t));
@@ -151,6 +157,7 @@ struct SmoothL1LossParams {
 };
 struct SmoothL1Loss : Parametrized<Cost, SmoothL1LossParams> {
   using Parametrized::Parametrized;
+  bool suits(TargetKind kind) const override { return kind == TargetKind::number; }
   Expr each(Expr y, Expr t) const override {
     return sum_features(neon::apply("smooth_l1", y - t, y.constant(params.sigma)));
   }
@@ -164,6 +171,7 @@ struct SquareHingeLossParams {
 };
 struct SquareHingeLoss : Parametrized<Cost, SquareHingeLossParams> {
   using Parametrized::Parametrized;
+  bool suits(TargetKind kind) const override { return kind != TargetKind::number; }
   Expr each(Expr y, Expr t) const override {
     Expr lacking = neon::apply("relu", params.margin - (2.0 * t - 1.0) * y);
     const double features = double(y.shape().elements()) / double(y.shape()[0]);

@@ -27,6 +27,7 @@ struct Multicost : Parametrized<Cost, MulticostParams> {
     if (params.weights.size() != params.costs.size())
       fail(ErrorKind::config, "there are ", params.costs.size(), " costs and ", params.weights.size(), " weights");
   }
+  bool suits(TargetKind) const override { return false; }
   // A SingleOutputTree that does not train has one output, and then its cost alone counts.
   Expr apply_all(const std::vector<Expr>& outputs, Expr t) const override {
     if (outputs.size() > params.costs.size()) fail_about("cost", count(outputs.size()));
@@ -74,6 +75,7 @@ struct GeneralizedCostParams {
 struct GeneralizedCost : Parametrized<Cost, GeneralizedCostParams> {
   using Parametrized::Parametrized;
   double gradient_scale() const override { return params.costfunc->gradient_scale(); }
+  bool suits(TargetKind kind) const override { return params.costfunc->suits(kind); }
   using Cost::objection;
   std::string objection(int64_t outputs, int64_t classes, const std::string& last) const override {
     return params.costfunc->objection(outputs, classes, last);

@@ -2,12 +2,19 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
+
+#include "neon/core/target_kind.h"
 
 namespace neon {
 
 struct OutputForm {
   int64_t width = 0;
   std::string last_op;  // of the op that made it: of its activation
+  // These describe its target, where a data set has several.
+  TargetKind kind = TargetKind::number;
+  int64_t classes = 0;
+  std::vector<std::string> names = {};
 };
 
 }  // namespace neon

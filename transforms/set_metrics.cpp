@@ -161,6 +161,12 @@ struct MultiLabelStats : Parametrized<Metric, MultiLabelStatsParams> {
     if (int64_t(params.labels.size()) == outputs) return "";
     return text("names ", params.labels.size(), " labels, but there are ", outputs, " outputs");
   }
+  std::string objection(const std::vector<OutputForm>& outputs, int64_t classes) const override {
+    const OutputForm& form = outputs[0];
+    const std::string line = objection(form.width, classes);
+    if (!line.empty() || form.names.empty() || form.names == params.labels) return line;
+    return text("names the labels ", join(params.labels, ", "), ", and the outputs are ", join(form.names, ", "));
+  }
 };
 NEON_REGISTER(Metric, MultiLabelStats,
               "Precision and recall of each output by itself, for samples that have several labels or none.");

@@ -42,7 +42,7 @@ class Pass {
     feed_ = make_feed(data.train, feeding);
     DataLayout layout = layout_of(data);
     layout.held = feed_->rows();
-    const StepGraph graph = gradient_graph(experiment.network(), *experiment.params.cost, layout,
+    const StepGraph graph = gradient_graph(experiment.network(), *experiment.cost(), layout,
                                            experiment.last_phase().options(options), backward);
     DeviceOptions of_program = with_sequences(device);
     of_program.program.ranks = own_ranks();
@@ -123,7 +123,7 @@ int run_bench(const CommandLine& line) {
   RunOptions options = options_of(line, spec);
   if (!line.of_verb.profile.empty())
     check_replaceable(line.of_verb.profile, kTraceBegin, "profile of neon bench", line.of_verb.overwrite);
-  if (!spec.experiment->params.cost)
+  if (!spec.experiment->cost())
     fail(ErrorKind::config, path, ": bench times the passes of a net with a cost; this spec trains by a rule");
   const bool asked = choose_backend(line, options, *spec.experiment);
   const auto waking = wake_gpu(options, *spec.experiment);

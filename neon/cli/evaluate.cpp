@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "neon/cli/evaluated_data.h"
-#include "neon/cli/outcome_text.h"
 #include "neon/cli/run_evaluation.h"
 #include "neon/cli/run_place.h"
 #include "neon/cli/sample_sheet.h"
 #include "neon/cli/slow_note.h"
 #include "neon/cli/stored_places.h"
+#include "neon/cli/target_reports.h"
 #include "neon/cli/verb.h"
 #include "neon/core/paths.h"
 #include "neon/train/atomic_file.h"
@@ -47,8 +47,13 @@ bool can_report(const Data& data, const EvaluatedSet& set) {
   constexpr int64_t kMostNumbers = int64_t(1) << 24, kMostClasses = 4096, kMostValues = 64;
   if (data.label_of != LabelOf::sample || data.tokens > 0 || set.split.rows) return false;
   if (!set.split.reader && set.split.targets.empty()) return false;  // an autoencoder
-  const int64_t width = data.classes > 0 ? data.classes : set.split.targets.elements() / set.split.size();
-  return width <= (data.classes > 0 ? kMostClasses : kMostValues) && width * set.split.size() <= kMostNumbers;
+  int64_t width = data.classes > 0 ? data.classes : set.split.targets.elements() / set.split.size();
+  bool classes = data.classes > 0;
+  for (const NamedTarget& target : data.targets) {
+    classes = classes || target.kind != TargetKind::number;
+    width += target.width - target.columns();
+  }
+  return width <= (classes ? kMostClasses : kMostValues) && width * set.split.size() <= kMostNumbers;
 }
 
 // Refuses options that need the outputs of single samples, before an evaluation that does not keep them.
@@ -63,50 +68,26 @@ void check_kept(const CommandLine& line) {
          "out");
 }
 
-// The results of an evaluation, in the form that the command line asks for.
-class ResultPrinter {
- public:
-  ResultPrinter(const CommandLine& line, const Data& data, Outcome outcome)
-      : format_(line.of_verb.format),
-        asked_(line.of_verb.report),
-        classes_(data.classes),
-        names_(classes_ > 0 ? data.class_names : data.target_names),
-        outcome_(std::move(outcome)) {}
+void print_row(const std::map<std::string, double>& results) {
+  std::vector<std::string> names, numbers;
+  for (const auto& [name, value] : results) names.push_back(name), numbers.push_back(number(value));
+  print_record(csv_record(names));
+  print_record(csv_record(numbers));
+}
 
-  void print(const std::map<std::string, double>& results, const std::string& line) const {
-    if (format_ == "json") return print_json(results);
-    if (format_ == "csv") return asked_ ? print_table() : print_row(results);
-    print_result(line);
-    if (outcome_.size() == 0) return;
-    if (classes_ > 0) print_class_report(class_report(outcome_), names_);
-    else print_value_report(outcome_, names_);
-  }
-
- private:
-  void print_json(const std::map<std::string, double>& results) const {
+// The results of an evaluation, in the form that the command line asks for; `text_line` has them for people.
+void print_results(const CommandLine& line, const std::vector<TargetOutcome>& targets,
+                   const std::map<std::string, double>& results, const std::string& text_line) {
+  const bool asked = line.of_verb.report;
+  if (line.of_verb.format == "json") {
     nlohmann::json out(results);
-    if (asked_)
-      out["report"] =
-          classes_ > 0 ? class_report_json(class_report(outcome_), names_) : value_report_json(outcome_, names_);
-    print_record(out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    if (asked) out["report"] = reports_json(targets);
+    return print_record(out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
-  void print_table() const {
-    if (classes_ > 0) print_class_table(class_report(outcome_), names_);
-    else print_value_table(outcome_, names_);
-  }
-  static void print_row(const std::map<std::string, double>& results) {
-    std::vector<std::string> names, numbers;
-    for (const auto& [name, value] : results) names.push_back(name), numbers.push_back(number(value));
-    print_record(csv_record(names));
-    print_record(csv_record(numbers));
-  }
-
-  const std::string format_;
-  const bool asked_;
-  const int64_t classes_;
-  const std::vector<std::string> names_;
-  const Outcome outcome_;
-};
+  if (line.of_verb.format == "csv") return asked ? print_report_table(targets) : print_row(results);
+  print_result(text_line);
+  print_reports(targets);
+}
 
 // The index of a sample's largest number.
 int64_t largest_at(const std::vector<double>& from, int64_t width, int64_t sample) {
@@ -118,6 +99,9 @@ int64_t largest_at(const std::vector<double>& from, int64_t width, int64_t sampl
 void write_worst(const CommandLine& line, const Data& data, const Split& split, const Outcome& outcome) {
   if (outcome.size() != split.size())
     fail(ErrorKind::config, "option --sheet: bad samples were left out, so the worst cannot be found; leave it out");
+  if (!data.targets.empty())
+    fail(ErrorKind::config, "option --sheet: a sample may be bad for one target and good for another; this net has ",
+         data.targets.size(), " targets, leave the option out");
   const bool classes = data.classes > 0;
   const auto worst = worst_samples(outcome, classes, line.of_verb.count.value_or(kSheetImages));
   write_sample_sheet(samples_at(split, worst, data), data, line.of_verb.sheet);
@@ -200,9 +184,9 @@ int run_eval(const CommandLine& given) {
   }();
   for (const std::string& message : left_out_messages(data)) print_message(message);
   const Outcome outcome = outcome_of(evaluator->kept());
-  ResultPrinter(line, data, outcome)
-      .print(results, text(set.name, ": ", results_text(results, experiment, set.name), "  (", data.source, ", ",
-                           evaluator->samples_counted(), " samples)"));
+  print_results(line, outcomes_by_target(data, experiment.params.outputs, outcome), results,
+                text(set.name, ": ", results_text(results, experiment, set.name), "  (", data.source, ", ",
+                     evaluator->samples_counted(), " samples)"));
   if (!line.of_verb.sheet.empty()) write_worst(line, data, set.split, outcome);
   if (!std::isfinite(results.at("cost")))
     fail(ErrorKind::diverged, path, ": the cost on the ", set.name, " set is ", not_finite_words(results.at("cost")));
@@ -237,9 +221,8 @@ void write_evaluation(const std::string& checkpoint, const OpenedRun& opened, co
                         {"set", set.name},
                         {"samples", evaluator.samples_counted()},
                         {"results", results}};
-  out["report"] = data.classes > 0 ? class_report_json(class_report(outcome), data.class_names)
-                                   : value_report_json(outcome, data.target_names);
-  if (outcome.size() == set.split.size()) {
+  out["report"] = reports_json(outcomes_by_target(data, experiment.params.outputs, outcome));
+  if (data.targets.empty() && outcome.size() == set.split.size()) {
     const auto worst = worst_samples(outcome, data.classes > 0, kSheetImages);
     out["worst"] = worst_json(worst, outcome, data);
     if (data.is_image() && (data.sample[0] == 1 || data.sample[0] == 3))
@@ -256,8 +239,7 @@ void write_evaluation(const std::string& checkpoint, const OpenedRun& opened, co
 std::string write_run_evaluation(const CommandLine& line, const Experiment& experiment, const Data& data,
                                  const RunOptions& options) {
   const EvaluatedSet set = set_at_end(data);
-  if (options.run_folder.empty() || set.split.size() == 0 || !experiment.params.cost || !can_report(data, set))
-    return "";
+  if (options.run_folder.empty() || set.split.size() == 0 || !experiment.cost() || !can_report(data, set)) return "";
   std::error_code ignored;
   const std::string best = join_path(options.run_folder, kBestFile);
   const std::string& path = std::filesystem::exists(best, ignored) ? best : options.save_path;

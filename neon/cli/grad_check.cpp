@@ -83,7 +83,7 @@ class Check {
 int run_grad_check(const CommandLine& line) {
   const OpenedSpec spec = open_spec(line, only_operand(line));
   Experiment& experiment = *spec.experiment;
-  if (!experiment.params.cost)
+  if (!experiment.cost())
     fail(ErrorKind::config, line.operands[0], ": neon grad-check is for a net with a cost; this one trains by a rule");
   RunOptions options = options_of(line, spec);
   options.backend = "cpu", options.datatype = "f64", options.rounding = 0;

@@ -22,7 +22,7 @@ std::vector<std::string> initial_cost_lines(const OpenedSpec& spec, const RunOpt
   const ExperimentParams& params = spec.experiment->params;
   const double bytes = double(check.input_bytes() + check.target_bytes()) *
                        double(check.train_size + check.test_size + check.validation_size);
-  if (!params.cost || params.phases.size() > 0 || !check.found || check.streamed || check.train_size == 0 ||
+  if (!spec.experiment->cost() || params.phases.size() > 0 || !check.found || check.streamed || check.train_size == 0 ||
       bytes > kMostBytes || step_bytes > kMostBytes || flops_of(step_graph, 0, step_graph.node_count()) > kMostWork)
     return {};
   std::vector<std::string> warnings;  // which the check has printed
@@ -38,7 +38,7 @@ std::vector<std::string> initial_cost_lines(const OpenedSpec& spec, const RunOpt
   OneBatch batch(*spec.experiment, data, step, false);
   const double cost = batch.cost();
   if (!std::isfinite(cost)) return {"note    the cost of the first batch is not finite: a run would end at once"};
-  const auto constant = cost_of_constant(params, data, batch.graph().outputs.size());
+  const auto constant = cost_of_constant(*spec.experiment, data, batch.graph().outputs.size());
   std::vector<std::string> out = {
       text("cost    begins at ", cost_text(cost),
            constant ? text("; ", cost_text(*constant), " for the same answer to every sample") : "")};

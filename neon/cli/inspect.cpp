@@ -148,7 +148,8 @@ int report_data(const DataCheck& check) {
   if (check.found) {
     const std::string apart =
         check.validation_size ? text(", ", check.validation_size, " validation (evaluated during training)") : "";
-    const std::string targets = check.classes > 0         ? text(check.classes, " classes")
+    const std::string targets = !check.targets.empty()    ? text("targets ", text_of(check.targets))
+                                : check.classes > 0       ? text(check.classes, " classes")
                                 : check.target.rank() > 0 ? text("targets ", check.target)
                                                           : "each its own target";
     print_result(text("data    ", check.source, ": ", check.train_size, " training", apart, " and ", check.test_size,
@@ -185,6 +186,7 @@ std::string trains_by(const Experiment& experiment, size_t number) {
   };
   if (phase.rule) return name(phase.rule.resolved());
   if (phase.cost) return name(phase.cost.resolved());
+  if (!params.outputs.empty()) return "outputs";
   return name(params.rule ? params.rule.resolved() : params.cost.resolved());
 }
 

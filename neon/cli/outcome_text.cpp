@@ -77,6 +77,7 @@ void print_class_report(const ClassReport& report, const std::vector<std::string
     print_result(text("and ", report.classes.size() - kMostLines, " more: --report --format csv prints all"));
   print_line("mean", width, report.macro);
   print_line("weighted mean", width, report.weighted);
+  if (report.confusion.empty()) return print_result(formatted("all labels right  %.4f", report.accuracy));
   print_confusion(report, names);
   if (report.bins.empty()) return;
   print_result(formatted("calibration   error %.4f", report.calibration_error));
@@ -107,8 +108,8 @@ json class_report_json(const ClassReport& report, const std::vector<std::string>
   json out = {{"classes", std::move(classes)},
               {"mean", of_class_json(report.macro)},
               {"weighted_mean", of_class_json(report.weighted)},
-              {"accuracy", report.accuracy},
-              {"confusion", report.confusion}};
+              {"accuracy", report.accuracy}};
+  if (!report.confusion.empty()) out["confusion"] = report.confusion;
   if (!report.bins.empty()) out["calibration"] = {{"error", report.calibration_error}, {"bins", std::move(bins)}};
   return out;
 }

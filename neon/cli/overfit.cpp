@@ -26,8 +26,8 @@ int run_overfit(const CommandLine& line) {
     params.accumulate = 1;
   });
   const std::vector<double> costs = rehearsal.costs(steps);
-  const ExperimentParams& params = rehearsal.spec.experiment->params;
-  const auto constant = cost_of_constant(params, rehearsal.data, rehearsal.trainer->steps().graph().outputs.size());
+  const auto constant =
+      cost_of_constant(*rehearsal.spec.experiment, rehearsal.data, rehearsal.trainer->steps().graph().outputs.size());
   if (costs.empty()) fail(ErrorKind::diverged, "the first step on the batch is not finite");
   for (const std::string& row : chart_lines(costs, double(costs.size()), "steps")) print_result(row);
   print_result(text("one batch of ", rehearsal.data.train.size(), " samples: cost ", cost_text(costs.front()), " -> ",

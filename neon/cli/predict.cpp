@@ -11,6 +11,7 @@
 #include "neon/cli/sample_sequences.h"
 #include "neon/cli/sample_sheet.h"
 #include "neon/cli/samples.h"
+#include "neon/cli/target_columns.h"
 #include "neon/cli/verb.h"
 #include "neon/train/atomic_file.h"
 #include "neon/train/csv_text.h"
@@ -30,6 +31,11 @@ class Printer {
         classes_(stored.classes),
         of_pixels_(stored.label_of == LabelOf::pixel),
         of_sequences_(stored.label_of == LabelOf::step || stored.label_of == LabelOf::sequence) {
+    int64_t place = 0;
+    for (const NamedTarget& target : stored.outputs) {
+      targets_.emplace_back(target, place, line.of_verb.top_k.value_or(1));
+      place += target.width;
+    }
     const std::string path = line.run().output_file;
     if (path.empty()) return;
     check_free(path, line.of_verb.overwrite);
@@ -45,6 +51,8 @@ class Printer {
   void head(int64_t outputs) const {
     if (json_) return;
     std::string line = "sample";
+    for (const TargetColumns& target : targets_) line += target.head();
+    if (!targets_.empty()) return put(line);
     if (of_sequences_) line += ",classes";
     else if (of_pixels_)
       for (int64_t k = 0; k < outputs / classes_; ++k) line += text(",pixel", k);
@@ -61,6 +69,7 @@ class Printer {
     for (int64_t k = 0; k < y.shape()[1]; ++k) bad = bad || !std::isfinite(y.at(at * y.shape()[1] + k));
     if (of_sequences_ && !predictor.predicted().empty()) print_labels(sample, predictor.predicted(), at);
     else if (of_pixels_) print_pixels(sample, y, at);
+    else if (!targets_.empty()) print_targets(sample, y, at);
     else print_sample(sample, y, at);
     return bad;
   }
@@ -71,6 +80,17 @@ class Printer {
     file_->write(record.data(), record.size());
     file_->write("\n", 1);
   }
+  void print_targets(const std::string& sample, const Tensor& y, int64_t at) const {
+    if (!json_) {
+      std::string line = csv_cell(sample);
+      for (const TargetColumns& target : targets_) line += target.cells(y, at);
+      return put(line);
+    }
+    nlohmann::ordered_json line;
+    line["sample"] = sample;
+    for (const TargetColumns& target : targets_) target.add_to(line, y, at);
+    print(line);
+  }
   void print_sample(const std::string& sample, const Tensor& y, int64_t at) const {
     const int64_t outputs = y.shape()[1];
     std::vector<int64_t> order(static_cast<size_t>(outputs));
@@ -80,8 +100,7 @@ class Printer {
       std::ranges::stable_sort(order, [&](int64_t a, int64_t b) { return value(a) > value(b); });
       order.resize(size_t(top_));
     }
-    // f64 shows all digits, other types those of f32.
-    const auto shown = [&](double v) { return y.dtype() == DType::f64 ? number(v) : number(float(v)); };
+    const auto shown = [&](double v) { return output_text(y, v); };
     if (json_) return print_json(sample, order, value);
     std::string line = csv_cell(sample);
     for (int64_t k : order)
@@ -137,7 +156,8 @@ class Printer {
   std::vector<std::string> names_;
   int64_t classes_;
   bool of_pixels_, of_sequences_;
-  std::unique_ptr<AtomicFile> file_;  // null: lines go to stdout
+  std::vector<TargetColumns> targets_;  // of a net with several
+  std::unique_ptr<AtomicFile> file_;    // null: lines go to stdout
 };
 
 // The first samples, for --sheet.
@@ -177,7 +197,10 @@ int run_predict(const CommandLine& line) {
   const StoredData stored = stored_data(opened.run, opened.spec);
   const auto sources = open_samples({line.operands.begin() + 1, line.operands.end()}, stored);
   check_sheet_options(line);
-  if (line.of_verb.top_k.value_or(1) > 1 && stored.classes == 0)
+  const bool of_classes = stored.classes > 0 || std::ranges::any_of(stored.outputs, [](const NamedTarget& target) {
+                            return target.kind == TargetKind::classes;
+                          });
+  if (line.of_verb.top_k.value_or(1) > 1 && !of_classes)
     fail(ErrorKind::config, "option --top_k: the net of ", path, " gives numbers, not classes; leave it out");
   if (line.of_verb.top_k.value_or(1) > 1 && stored.label_of != LabelOf::sample)
     fail(ErrorKind::config, "option --top_k: of each ", name_of(stored.label_of),

@@ -21,7 +21,7 @@ std::vector<double> Rehearsal::costs(int64_t steps) {
 Rehearsal make_rehearsal(const CommandLine& line, OpenedSpec spec, const std::function<void(Rehearsal&)>& change) {
   Rehearsal out{std::move(spec), {}, {}, nullptr};
   Experiment& experiment = *out.spec.experiment;
-  if (experiment.phases().size() > 1 || !experiment.params.cost)
+  if (experiment.phases().size() > 1 || !experiment.cost())
     fail(ErrorKind::config, line.operands[0], ": neon ", line.verb, " is for a spec with one cost, without phases");
   out.options = options_of(line, out.spec);
   const bool asked = choose_backend(line, out.options, experiment);
@@ -56,7 +56,7 @@ OneBatch::OneBatch(const Experiment& experiment, const Data& data, const StepOpt
   feed_ = make_feed(samples_, feeding);
   DataLayout layout = layout_of(data);
   layout.held = feed_->rows();
-  graph_ = gradient_graph(experiment.network(), *experiment.params.cost, layout, options, backward);
+  graph_ = gradient_graph(experiment.network(), *experiment.cost(), layout, options, backward);
   program_ = compile_program(graph_.graph, variables_, with_sequences({}));
   // The passes alone update no running statistics, so their graph has none.
   StepGraph parameters;

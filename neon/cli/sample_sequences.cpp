@@ -164,8 +164,23 @@ Tensor as_tokens(const Tensor& numbers, const StoredData& stored, const std::str
   return out;
 }
 
+namespace {
+
+// The means and deviations of all outputs of a net for several targets; numbers that stay have mean 0 and deviation 1.
+Standard standard_of_all(const std::vector<NamedTarget>& outputs) {
+  Standard out;
+  for (const NamedTarget& target : outputs)
+    for (int64_t i = 0; i < target.width; ++i) {
+      out.means.push_back(target.standard.empty() ? 0 : target.standard.means[size_t(i)]);
+      out.deviations.push_back(target.standard.empty() ? 1 : target.standard.deviations[size_t(i)]);
+    }
+  return out;
+}
+
+}  // namespace
+
 Tensor in_own_units(const Tensor& y, const StoredData& stored) {
-  const Standard& standard = stored.target_standard;
+  const Standard standard = stored.outputs.empty() ? stored.target_standard : standard_of_all(stored.outputs);
   if (standard.empty()) return y;
   Tensor out(y.dtype(), y.shape());
   for (int64_t i = 0; i < y.elements(); ++i) {

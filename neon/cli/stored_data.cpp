@@ -20,6 +20,10 @@ void take_text(const Setting& spec, std::string_view name, std::string& to) {
 StoredData stored_data(const StoredRun& run, const Setting& spec) {
   StoredData out;
   out.meaning() = run.meaning;
+  if (const Setting* const outputs = spec.find("outputs"); outputs && outputs->is_map())
+    for (const auto& entry : outputs->entries)
+      for (const NamedTarget& target : out.targets)
+        if (target.name == entry.key) out.outputs.push_back(target);
   take_text(spec, "on_bad_sample", out.on_bad_sample);
   take_text(spec, "x_train", out.x_train);
   take_text(spec, "x_test", out.x_test);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "backends/program.h"
+#include "models/several_targets.h"
 
 namespace neon {
 
@@ -63,19 +64,64 @@ std::optional<Rows> rows_of_numbers(const Data& data) {
   return out;
 }
 
+// Targets side by side, in the order of the outputs, and their means: of classes the shares.
+std::optional<Rows> rows_of_several(const Data& data, const std::vector<size_t>& places) {
+  const Tensor& from = data.train.targets;
+  int64_t width = 0;
+  for (const size_t k : places) width += data.targets[k].width;
+  const int64_t samples = data.train.size();
+  const int64_t count = std::clamp<int64_t>(kMostNumbers / width, 1, samples);
+  Rows out{Tensor(DType::f64, {count, width}), Tensor(DType::f64, {1, width}),
+           std::vector<double>(size_t(count), 1 / double(count))};
+  const auto to = out.targets.as<double>();
+  for (int64_t row = 0, at = 0; row < count; ++row)
+    for (const size_t k : places) {
+      put_compared(data.targets, k, from, row * samples / count, &to[size_t(at)]);
+      at += data.targets[k].width;
+    }
+  for (int64_t at = 0; at < count * width; ++at)
+    out.output.set(at % width, out.output.at(at % width) + to[size_t(at)] / double(count));
+  return out;
+}
+
+std::optional<Rows> rows_of(const Data& data, const std::vector<double>& factors,
+                            const std::vector<NetOutput>& several) {
+  if (!several.empty()) {
+    DataLayout layout;
+    layout.targets = data.targets;
+    StepOptions options;
+    options.outputs = several;
+    return rows_of_several(data, targets_of_outputs(layout, options));
+  }
+  return data.classes > 0 ? rows_of_classes(data, factors) : rows_of_numbers(data);
+}
+
+// The outputs (n,K) of a net, all alike or for one target each.
+std::vector<Expr> outputs_of(Expr y, size_t outputs, const Data& data, const std::vector<NetOutput>& several) {
+  if (several.empty()) return std::vector<Expr>(outputs, y);
+  std::vector<Expr> out;
+  int64_t first = 0;
+  for (const NetOutput& output : several) {
+    const auto target = std::ranges::find(data.targets, output.target, &NamedTarget::name);
+    out.push_back(columns_of(y, first, target->width));
+    first += target->width;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<double> cost_of_constant(const Cost& cost, const Data& data, size_t outputs,
-                                       const std::vector<double>& factors) {
+                                       const std::vector<double>& factors, const std::vector<NetOutput>& several) {
   if (cost.masks() || cost.of_sequences()) return {};
-  const std::optional<Rows> rows = data.classes > 0 ? rows_of_classes(data, factors) : rows_of_numbers(data);
+  const std::optional<Rows> rows = rows_of(data, factors, several);
   if (!rows) return {};
   Graph graph;
   const Shape shape = rows->targets.shape();
   const Expr t(graph, graph.input("t", DType::f64, shape)),
       one(graph, graph.input("y", DType::f64, rows->output.shape()));
   const Expr y(graph, broadcast_to(graph, one, shape));
-  graph.output("cost", cost.apply_all(std::vector<Expr>(outputs, y), t));
+  graph.output("cost", cost.apply_all(outputs_of(y, outputs, data, several), t));
   Variables variables;
   const auto program = compile_for_cpu(graph, variables, {.threads = 1});
   program->bind("t", rows->targets.data());
@@ -87,9 +133,11 @@ std::optional<double> cost_of_constant(const Cost& cost, const Data& data, size_
   return out;
 }
 
-std::optional<double> cost_of_constant(const ExperimentParams& params, const Data& data, size_t outputs) {
-  return cost_of_constant(*params.cost, data, outputs,
-                          factors_of_classes(params.class_weights, params.draws_by_class(), data));
+std::optional<double> cost_of_constant(const Experiment& experiment, const Data& data, size_t outputs) {
+  const ExperimentParams& params = experiment.params;
+  return cost_of_constant(*experiment.cost(), data, outputs,
+                          factors_of_classes(params.class_weights, params.draws_by_class(), data),
+                          step_options({}, params).outputs);
 }
 
 }  // namespace neon

@@ -10,9 +10,10 @@ namespace neon {
 // Mean cost over the training samples if each of the net's `outputs` were the shares of the classes, or the mean of the
 // targets. In large sets of numbers some samples, evenly spaced, are measured. Nothing for targets with masks or
 // outside of memory, or with too many classes. `factors`: how much each class counts beside its share.
+// `several`: the outputs of a net for a data set with several targets.
 std::optional<double> cost_of_constant(const Cost& cost, const Data& data, size_t outputs,
-                                       const std::vector<double>& factors);
+                                       const std::vector<double>& factors, const std::vector<NetOutput>& several = {});
 // The same for the spec's own cost, weights of classes and sampling.
-std::optional<double> cost_of_constant(const ExperimentParams& params, const Data& data, size_t outputs);
+std::optional<double> cost_of_constant(const Experiment& experiment, const Data& data, size_t outputs);
 
 }  // namespace neon

@@ -20,16 +20,15 @@ std::vector<std::string> result_names(const Metric& metric) {
 
 // Metrics may share a result, as Top1Misclass, which is the same of both. Metrics that share all results differ in
 // nothing that a name shows, and one would be taken for the other.
-void check_result_names(const std::vector<Made<Metric>>& metrics, const Setting& root, Problems& problems) {
+void check_result_names(const std::vector<Made<Metric>>& metrics, const Setting* where, Problems& problems) {
   for (size_t i = 0; i < metrics.size(); ++i)
     for (size_t k = 0; k < i; ++k) {
       const Setting &later = metrics[i].resolved(), &earlier = metrics[k].resolved();
       if (!metrics[i] || !metrics[k]) continue;
       if (later.to_string() == earlier.to_string())
-        problems.add(root.find("metrics")->items[i], text("is listed twice; item ", k, " is the same"));
+        problems.add(where->items[i], text("is listed twice; item ", k, " is the same"));
       else if (const auto names = result_names(*metrics[i]); names == result_names(*metrics[k]))
-        problems.add(root.find("metrics")->items[i],
-                     text("gives ", join(names, " and "), ", as item ", k, " does; leave one out"));
+        problems.add(where->items[i], text("gives ", join(names, " and "), ", as item ", k, " does; leave one out"));
     }
 }
 
@@ -38,12 +37,28 @@ void check_result_names(const std::vector<Made<Metric>>& metrics, const Setting&
 Experiment::Experiment(const Setting& root) {
   Problems problems;
   params = read_params<ExperimentParams>(root, problems);
-  if (!params.layers.is_null()) network_ = std::make_shared<Network>(params.layers, problems);
-  check_result_names(params.metrics, root, problems);
+  if (!params.layers.is_null())
+    network_ = std::make_shared<Network>(params.layers, problems, "", layers_of_outputs(params.outputs));
+  check_result_names(params.metrics, root.find("metrics"), problems);
+  if (const Setting* const outputs = root.find("outputs"); outputs && problems.lines().empty())
+    make_outputs(*outputs, problems);
   make_phases(root, problems);
   problems.throw_if_any();
   metrics_given_ = root.find("metrics") != nullptr;
   for (const auto& entry : root.entries) places_[entry.key] = entry.value.where;
+}
+
+void Experiment::make_outputs(const Setting& where, Problems& problems) {
+  if (params.outputs.empty()) return problems.add(where, "names no output; give each target one, or cost");
+  find_layers(params.outputs, *network_, where, problems);
+  for (const auto& [name, output] : params.outputs)
+    if (output.metrics) check_result_names(*output.metrics, where.find(name)->find("metrics"), problems);
+  if (!params.metrics.empty())
+    problems.add(where, "outputs have metrics of their own; move those of the spec into the outputs");
+  if (params.class_weights.is_given())
+    problems.add(where, "class_weights are for a spec with one cost; an output has weight alone, leave them out");
+  cost_of_outputs_ = std::make_unique<OutputCosts>(parts_of(params.outputs));
+  of_outputs_ = measures_of(params.outputs);
 }
 
 void Experiment::make_phases(const Setting& root, Problems& problems) {
@@ -53,7 +68,10 @@ void Experiment::make_phases(const Setting& root, Problems& problems) {
   };
   if (given("cost") && given("rule"))
     problems.add(*given("rule"), "rule and cost are both given; a rule trains in place of a cost, leave one out");
-  if (!given("cost") && !given("rule")) {
+  for (const char* const other : {"cost", "rule"})
+    if (given("outputs") && given(other))
+      problems.add(*given(other), text("outputs and ", other, " are both given; outputs have costs of their own"));
+  if (!given("cost") && !given("rule") && !given("outputs")) {
     const std::string& what = schema_of<ExperimentParams>().find("cost")->sentence;
     if (const Setting* const empty = root.find("cost")) problems.add(*empty, text("no value is given: ", what));
     else problems.add(root, text("'cost' is missing: ", what));
@@ -62,9 +80,8 @@ void Experiment::make_phases(const Setting& root, Problems& problems) {
     problems.add(*given("shuffle"), "balanced sampling draws an order; leave shuffle out");
   if (params.class_weights.is_given() && params.rule)
     problems.add(*given("class_weights"), "weigh the samples of a cost, and a rule has none; leave this out");
-  const SpecParts spec{network_,
-                       {params.cost ? &*params.cost : nullptr, params.rule ? &*params.rule : nullptr},
-                       params.optimizer ? &*params.optimizer : nullptr};
+  const SpecParts spec{
+      network_, {cost(), params.rule ? &*params.rule : nullptr}, params.optimizer ? &*params.optimizer : nullptr};
   phases_ = phases_of(params.phases, spec, root, problems);
   if (phases_.empty()) {
     phases_.push_back({"", spec.network, spec.source, spec.optimizer, params.epochs, params.freeze, false, true});
@@ -92,12 +109,13 @@ Location Experiment::place_of(const std::string& key) const {
 std::vector<const Metric*> Experiment::metrics() const {
   std::vector<const Metric*> out;
   for (const auto& metric : params.metrics) out.push_back(&*metric);
+  for (const auto& metric : of_outputs_) out.push_back(metric.get());
   return out;
 }
 
 std::vector<Metric::Result> Experiment::results() const {
   std::vector<Metric::Result> out;
-  for (const auto& metric : params.metrics) std::ranges::move(metric->results(), std::back_inserter(out));
+  for (const Metric* metric : metrics()) std::ranges::move(metric->results(), std::back_inserter(out));
   if (params.rule) std::ranges::move(params.rule->results(), std::back_inserter(out));
   if (params.train_metrics == 0) return out;
   for (size_t i = 0, count = out.size(); i < count; ++i) {
@@ -124,6 +142,8 @@ Setting Experiment::resolved(const RunOptions& options) const {
   std::erase_if(out.entries, [&](const auto& entry) {
     // Each phase has its own number of epochs.
     if (entry.key == "epochs" || entry.key == "phases") return params.phases.empty() == (entry.key == "phases");
+    if (entry.key == "outputs") return params.outputs.empty();
+    if (entry.key == "metrics") return !params.outputs.empty();
     return (entry.key == "cost" || entry.key == "rule") && entry.value.is_null();
   });
   return out;
@@ -171,11 +191,18 @@ void Experiment::fit(const StepGraph& graph, const DataLayout& layout) {
                    "metrics compare outputs with targets; a rule has results of its own");
     return problems.throw_if_any();
   }
-  if (const std::string line = params.cost->objection(graph.outputs, layout.classes); !line.empty())
-    problems.add(place_of("cost"), "cost", line);
+  if (!params.outputs.empty() && !default_metric_)
+    std::ranges::move(add_default_metrics(params.outputs, graph.outputs), std::back_inserter(of_outputs_));
+  if (!params.outputs.empty()) default_metric_ = true;
+  const char* const key = params.cost ? "cost" : "outputs";
+  if (const std::string line = cost()->objection(graph.outputs, layout.classes); !line.empty())
+    problems.add(place_of(key), key, line);
   for (const auto& metric : params.metrics)
     if (const std::string line = metric->objection(graph.outputs, layout.classes); !line.empty())
       problems.add(place_of("metrics"), "metrics", text(class_name_of(metric), ": ", line));
+  for (const auto& metric : of_outputs_)
+    if (const std::string line = metric->objection(graph.outputs, layout.classes); !line.empty())
+      problems.add(place_of("outputs"), "outputs", line);
   problems.throw_if_any();
 }
 
@@ -185,9 +212,10 @@ std::vector<std::string> Experiment::advice(const StepGraph& graph, const DataLa
     const std::string place = place_of(key).to_string();
     out.push_back(text("warning: ", place, place.empty() ? "" : ": ", line));
   };
-  if (!params.cost) return out;
-  if (const std::string line = params.cost->advice(graph.outputs, layout.classes); !line.empty())
-    warn("cost", text("cost: ", class_name_of(params.cost), line));
+  if (!cost()) return out;
+  if (const std::string line = cost()->advice(graph.outputs, layout.classes); !line.empty())
+    warn(params.cost ? "cost" : "outputs",
+         params.cost ? text("cost: ", class_name_of(params.cost), line) : text("outputs: ", line));
   if (const std::string layer = network().sees_all_steps(); !layer.empty() && layout.foretells_tokens())
     warn("layers", text("layer ", layer, " sees the steps that follow. The target of a step is the token of the next ",
                         "one, which the net can copy; attention and convolutions with causal: true do not see it"));
@@ -243,6 +271,7 @@ StepOptions step_options(const RunOptions& options, const ExperimentParams& para
   out.split_dense = params.parallel.dense == "model";
   out.shared_statistics = params.parallel.batch_norm == "all";
   out.wide_gradients = params.parallel.gradients == "f32";
+  for (const auto& [name, output] : params.outputs) out.outputs.push_back({name, output.layer});
   for (const auto& augmentation : params.augment) out.augment.push_back(&*augmentation);
   for (const auto& callback : params.callbacks) callback->prepare(out);
   return out;

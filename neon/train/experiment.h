@@ -12,6 +12,7 @@
 #include "neon/core/message.h"
 #include "neon/train/callback.h"
 #include "neon/train/class_balance.h"
+#include "neon/train/net_outputs.h"
 #include "neon/train/normalize.h"
 #include "neon/train/options.h"
 #include "neon/train/parallel.h"
@@ -30,6 +31,7 @@ struct ExperimentParams {
   Setting define;
   Setting layers;
   Made<Cost> cost;
+  OutputSpecs outputs;
   ClassWeights class_weights;
   Made<Rule> rule;
   Made<Optimizer> optimizer;
@@ -60,28 +62,28 @@ struct ExperimentParams {
       "Holds anchors (&name) for aliases (*name, <<: *name) elsewhere in the spec; neon ignores it otherwise.");
     p("layers", &ExperimentParams::layers, "Layers of the net, in order. Repeat makes copies of some.", Required{});
     p("cost", &ExperimentParams::cost, "Cost that training minimises, as in cost: CrossEntropyMulti.");
+    p("outputs", &ExperimentParams::outputs,
+      "In place of cost and metrics for a data set with several targets: by the name of each a cost, its weight, a "
+      "layer and metrics, as in {price: {cost: MeanSquared, weight: 0.5, metrics: [MAE]}, grade: CrossEntropyMulti}.");
     p("class_weights", &ExperimentParams::class_weights,
       "Weights of classes in the training cost, which stays a mean over samples: balanced, n / (classes * n of the "
       "class); a number for each class; or numbers by name as in {cat: 2}, others being 1.");
     p("rule", &ExperimentParams::rule,
-      "Rule that trains in place of a cost, as in rule: {ContrastiveDivergence: {k: 1}}; with a rule there is no "
-      "cost.");
+      "Rule that trains in place of a cost, as in rule: {ContrastiveDivergence: {k: 1}}.");
     p("optimizer", &ExperimentParams::optimizer,
       "Rule that updates the weights, as in optimizer: {Adam: {learning_rate: 0.001}}.", Required{});
     p("freeze", &ExperimentParams::freeze,
       "Layers and arrays that training leaves as they are, by name or pattern, as in freeze: [conv*, head/W]. They get "
       "no gradient and no optimizer state; batch norm in frozen layers keeps and uses its running statistics.");
     p("phases", &ExperimentParams::phases,
-      "Trainings one after the other, each of so many epochs, with layers, cost or rule, and optimizer of its own "
-      "where "
-      "it has some. The last one trains the spec's own layers, which evaluations and predictions use. Callbacks act in "
-      "the last phase. Option -e N ends the run after N epochs in all; more make the last phase longer.");
+      "Trainings one after the other, of so many epochs each, with their own layers, cost or rule, and optimizer, or "
+      "the spec's. The last trains the spec's layers, which evaluations and predictions use, and has the callbacks. "
+      "Option -e N ends the run after N epochs in all; more make the last phase longer.");
     p("metrics", &ExperimentParams::metrics,
       "Results to report at each evaluation beside the cost. Default: Misclassification, for data with classes.");
     p("train_metrics", &ExperimentParams::train_metrics,
       "Training samples, the first ones of the set, to evaluate beside the others: the results are cost and metrics "
-      "with "
-      "train_ before their names. 0: none; a number beyond the set's takes all.",
+      "with train_ before their names. 0: none; a number beyond the set's takes all.",
       at_least(0), Unit{"samples"});
     p("callbacks", &ExperimentParams::callbacks, "Actions at the end of an epoch, as in callbacks: [EarlyStop].");
     describe_run(p);
@@ -131,6 +133,8 @@ class Experiment {
   const std::vector<TrainedPhase>& phases() const { return phases_; }
   const TrainedPhase& last_phase() const { return phases_.back(); }
   std::vector<const Metric*> metrics() const;
+  // The cost of the spec, or the sum of those of its outputs; null with a rule.
+  const Cost* cost() const { return params.cost ? &*params.cost : cost_of_outputs_.get(); }
   // Whether the spec names some; that of a run that goes on does, where it got the default.
   bool metrics_named() const { return metrics_given_ && !params.metrics.empty(); }
   // The results of all metrics; two may have one of the same name.
@@ -158,8 +162,11 @@ class Experiment {
   // Where the spec has the value of a key; nowhere if it does not.
   Location place_of(const std::string& key) const;
   void add_default_metric(int64_t outputs, const DataLayout& layout);
+  void make_outputs(const Setting& root, Problems& problems);
   void make_phases(const Setting& root, Problems& problems);
   std::shared_ptr<Network> network_;
+  std::unique_ptr<const Cost> cost_of_outputs_;
+  std::vector<std::unique_ptr<Metric>> of_outputs_;  // metrics
   std::vector<TrainedPhase> phases_;
   std::map<std::string, Location> places_;  // of the spec's keys
   bool metrics_given_ = false, default_metric_ = false;

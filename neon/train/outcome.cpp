@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "models/several_targets.h"
+
 namespace neon {
 
 namespace {
@@ -12,18 +14,22 @@ size_t first_largest(const double* from, int64_t width) { return size_t(std::max
 
 double share_of(double part, double all) { return all > 0 ? part / all : 0; }
 
-ClassReport::OfClass of_class(const std::vector<std::vector<int64_t>>& confusion, size_t k) {
+ClassReport::OfClass of_counts(int64_t hits, int64_t predicted, int64_t support) {
   ClassReport::OfClass out;
-  int64_t predicted = 0;
-  for (size_t other = 0; other < confusion.size(); ++other) {
-    predicted += confusion[other][k];
-    out.support += confusion[k][other];
-  }
-  const auto hits = double(confusion[k][k]);
-  out.precision = share_of(hits, double(predicted));
-  out.recall = share_of(hits, double(out.support));
+  out.support = support;
+  out.precision = share_of(double(hits), double(predicted));
+  out.recall = share_of(double(hits), double(support));
   out.f1 = share_of(2 * out.precision * out.recall, out.precision + out.recall);
   return out;
+}
+
+ClassReport::OfClass of_class(const std::vector<std::vector<int64_t>>& confusion, size_t k) {
+  int64_t predicted = 0, support = 0;
+  for (size_t other = 0; other < confusion.size(); ++other) {
+    predicted += confusion[other][k];
+    support += confusion[k][other];
+  }
+  return of_counts(confusion[k][k], predicted, support);
 }
 
 // Weighted by `weight` of each class.
@@ -86,8 +92,10 @@ double quantile(const std::vector<double>& sorted, double share) {
 }  // namespace
 
 std::vector<Expr> KeptOutputs::sums_of_all(const std::vector<Expr>& outputs, Expr t, Expr weight) const {
-  if (outputs.size() != 1 || outputs[0].shape() != t.shape() || weight.shape()[0] != t.shape()[0]) return {};
-  return partial(outputs[0], t, weight);
+  int64_t width = 0;
+  for (const Expr& output : outputs) width += output.shape()[1];
+  if (width != t.shape()[1] || outputs[0].shape()[0] != t.shape()[0] || weight.shape()[0] != t.shape()[0]) return {};
+  return partial(joined_outputs(outputs), t, weight);
 }
 
 Outcome outcome_of(const std::vector<std::vector<double>>& sums) {
@@ -121,6 +129,27 @@ ClassReport class_report(const Outcome& outcome) {
   out.macro = mean_of(out.classes, [](const ClassReport::OfClass&) { return 1.0; });
   out.weighted = mean_of(out.classes, [](const ClassReport::OfClass& one) { return double(one.support); });
   if (are_shares(outcome)) calibrate(outcome, out);
+  return out;
+}
+
+ClassReport label_report(const Outcome& outcome) {
+  ClassReport out;
+  const auto labels = size_t(outcome.width);
+  std::vector<int64_t> hits(labels), predicted(labels), support(labels);
+  int64_t right = 0;
+  for (int64_t row = 0; row < outcome.size(); ++row) {
+    bool all = true;
+    for (size_t k = 0; k < labels; ++k) {
+      const bool truth = outcome.t[size_t(row) * labels + k] >= 0.5, found = outcome.y[size_t(row) * labels + k] >= 0.5;
+      hits[k] += truth && found, predicted[k] += found, support[k] += truth;
+      all = all && truth == found;
+    }
+    right += all;
+  }
+  for (size_t k = 0; k < labels; ++k) out.classes.push_back(of_counts(hits[k], predicted[k], support[k]));
+  out.accuracy = share_of(double(right), double(outcome.size()));
+  out.macro = mean_of(out.classes, [](const ClassReport::OfClass&) { return 1.0; });
+  out.weighted = mean_of(out.classes, [](const ClassReport::OfClass& one) { return double(one.support); });
   return out;
 }
 

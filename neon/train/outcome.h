@@ -8,8 +8,8 @@
 
 namespace neon {
 
-// Keeps all outputs, targets and weights of an evaluation. It is in no registry; nets whose outputs are not compared
-// one by one with the targets keep nothing.
+// Keeps all outputs, targets and weights of an evaluation, those of several outputs side by side. It is in no registry;
+// nets whose outputs are not compared one by one with the targets keep nothing.
 class KeptOutputs : public Metric {
  public:
   const void* params_address() const override { return nullptr; }
@@ -53,6 +53,9 @@ struct ClassReport {
   double calibration_error = 0;  // the mean of |output - right|, by samples (Guo et al. 2017)
 };
 ClassReport class_report(const Outcome& outcome);
+// Targets have a 1 for each label, which outputs of at least 0.5 predict. Accuracy is the share of samples all of whose
+// labels are right; there is no confusion and no calibration.
+ClassReport label_report(const Outcome& outcome);
 
 // The differences of an output from its targets.
 struct ValueReport {

@@ -66,7 +66,7 @@ void RunObserver::check_cost(const Position& at) {
 void RunObserver::epoch_ended(const Position& at, double mean_cost, const Evaluations& evaluations) {
   if (const std::string warning = learning_.end_epoch(at.epoch, mean_cost); !warning.empty()) report_.message(warning);
   const bool in_last_phase = setup_.phase_after(at.epoch - 1).last;
-  if (!evaluations.are_of(at) || !in_last_phase || !setup_.experiment.params.cost) return;
+  if (!evaluations.are_of(at) || !in_last_phase || !setup_.experiment.cost()) return;
   const std::string note =
       learning_.evaluated(at.epoch, evaluations.results().at("cost"), mean_cost, evaluations.set_name());
   if (!note.empty()) report_.message(note);

@@ -11,7 +11,7 @@ void Trainer::make_runner(const PhaseSpan& span) {
   observer_.learning() = LearningWatch();
   if (!span.phase->of_spec || !span.phase->source.cost) return;  // a constant answer means nothing to another net
   observer_.learning().set_constant(
-      [this] { return cost_of_constant(setup_.experiment.params, setup_.data, runner_->graph().outputs.size()); });
+      [this] { return cost_of_constant(setup_.experiment, setup_.data, runner_->graph().outputs.size()); });
 }
 
 void Trainer::enter_phase(const PhaseSpan& span) {

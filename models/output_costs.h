@@ -1,0 +1,83 @@
+// The cost and the metrics of a net with several outputs, each with a target of its own.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "transforms/cost.h"
+#include "transforms/metric.h"
+
+namespace neon {
+
+// The weighted sum of a cost for each output. Targets stand side by side, in the order of the outputs.
+class OutputCosts : public Cost {
+ public:
+  struct Part {
+    std::string name, cost_name;  // of the output and of the class of its cost
+    const Cost* cost;             // borrowed
+    double weight = 1;
+  };
+  explicit OutputCosts(std::vector<Part> parts) : parts_(std::move(parts)) {}
+  const void* params_address() const override { return nullptr; }
+  Expr apply_all(const std::vector<Expr>& outputs, Expr t) const override;
+  using Cost::objection;
+  std::string objection(const std::vector<OutputForm>& outputs, int64_t classes) const override;
+  std::string advice(const std::vector<OutputForm>& outputs, int64_t classes) const override;
+
+ protected:
+  Expr each(Expr y, Expr t) const override { return apply_all({y}, t); }
+
+ private:
+  const std::vector<Part> parts_;
+};
+
+// A metric of one output, whose name stands before those of the results: "price.MAE".
+class OutputMetric : public Metric {
+ public:
+  // `metric` is borrowed.
+  OutputMetric(std::string output, size_t place, const Metric& metric)
+      : output_(std::move(output)), place_(place), metric_(metric) {}
+  const void* params_address() const override { return metric_.params_address(); }
+  std::vector<Result> results() const override;
+  std::vector<Expr> sums_of_all(const std::vector<Expr>& outputs, Expr t, Expr weight) const override;
+  bool of_sequences() const override { return metric_.of_sequences(); }
+  bool keeps_samples() const override { return metric_.keeps_samples(); }
+  bool in_own_units() const override { return metric_.in_own_units(); }
+  std::vector<double> finish(const std::vector<std::vector<double>>& sums, double samples) const override {
+    return metric_.finish(sums, samples);
+  }
+  using Metric::objection;
+  std::string objection(const std::vector<OutputForm>& outputs, int64_t classes) const override;
+
+ protected:
+  std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override { return metric_.sums(y, t, weight); }
+
+ private:
+  const std::string output_;
+  const size_t place_;
+  const Metric& metric_;
+};
+
+// The cost of one output as a result: "price.cost".
+class OutputCost : public Metric {
+ public:
+  // `cost` is borrowed.
+  OutputCost(std::string output, size_t place, const Cost& cost)
+      : output_(std::move(output)), place_(place), cost_(cost) {}
+  const void* params_address() const override { return cost_.params_address(); }
+  std::vector<Result> results() const override { return {{output_ + ".cost", false, Better::lower}}; }
+  std::vector<Expr> sums_of_all(const std::vector<Expr>& outputs, Expr t, Expr weight) const override;
+  std::vector<double> finish(const std::vector<std::vector<double>>& sums, double samples) const override {
+    return {sums[0][0] / samples};
+  }
+  std::string objection(int64_t, int64_t) const override { return ""; }
+
+ protected:
+  std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override;
+
+ private:
+  const std::string output_;
+  const size_t place_;
+  const Cost& cost_;
+};
+
+}  // namespace neon

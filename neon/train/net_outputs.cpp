@@ -1,0 +1,107 @@
+#include "neon/train/net_outputs.h"
+
+#include <algorithm>
+
+#include "neon/core/message.h"
+
+namespace neon {
+
+void Value_of<OutputParams>::read(const Setting& from, OutputParams& out, const Constraint&, Problems& problems) {
+  if (!from.is_map() && !from.is_scalar()) {
+    problems.add(from, text("expected an output, as in {layer: price, cost: MeanSquared}, found ", from.describe()));
+    return;
+  }
+  out = read_params<OutputParams>(from, problems);
+}
+
+Setting Value_of<OutputParams>::write(const OutputParams& value) {
+  Setting out = write_params(value);
+  std::erase_if(out.entries, [](const auto& entry) { return entry.value.is_null(); });
+  return out;
+}
+
+WantedLayers layers_of_outputs(const OutputSpecs& outputs) {
+  WantedLayers out;
+  for (const auto& [name, output] : outputs)
+    if (output.layer.empty()) out.possible.push_back(name);
+    else out.named.push_back(output.layer);
+  return out;
+}
+
+void find_layers(OutputSpecs& outputs, const Network& network, const Setting& where, Problems& problems) {
+  const std::vector<std::string> known = network.layer_names();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    auto& [name, output] = outputs[i];
+    const Setting* const own = where.find(name);
+    const auto refuse = [&](const std::string& line) { problems.add(own ? *own : where, line); };
+    if (!output.layer.empty() && !std::ranges::count(known, output.layer))
+      refuse(text("no layer is named ", in_quotes(output.layer), did_you_mean(output.layer, known)));
+    else if (output.layer.empty()) output.layer = std::ranges::count(known, name) ? name : network.end_name();
+    for (size_t k = 0; k < i; ++k)
+      if (outputs[k].second.layer == output.layer)
+        refuse(text("takes the output of ", in_quotes(output.layer), ", as ", outputs[k].first,
+                    " does; give it a layer of its own, named ", name, " or under layer"));
+    if (output.cost && output.cost->gradient_scale() != 1)
+      refuse("the `scale` of one of several costs would be its weight; give weight");
+  }
+  const auto is_last = [&](const auto& output) { return output.second.layer == network.end_name(); };
+  if (problems.lines().empty() && std::ranges::count(known, network.end_name()) &&
+      std::ranges::none_of(outputs, is_last))
+    problems.add(where, text("no output takes the last layer, ", in_quotes(network.end_name()),
+                             ": nothing would train it; name it under layer, or leave it out"));
+}
+
+std::vector<OutputCosts::Part> parts_of(const OutputSpecs& outputs) {
+  std::vector<OutputCosts::Part> out;
+  for (const auto& [name, output] : outputs) {
+    const Setting& resolved = output.cost.resolved();
+    out.push_back(
+        {name, resolved.is_map() ? resolved.entries.at(0).key : resolved.value, &*output.cost, output.weight});
+  }
+  return out;
+}
+
+std::vector<std::unique_ptr<Metric>> measures_of(const OutputSpecs& outputs) {
+  std::vector<std::unique_ptr<Metric>> out;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto& [name, output] = outputs[i];
+    if (output.metrics)
+      for (const auto& metric : *output.metrics) out.push_back(std::make_unique<OutputMetric>(name, i, *metric));
+    out.push_back(std::make_unique<OutputCost>(name, i, *output.cost));
+  }
+  return out;
+}
+
+namespace {
+
+// Without a metric for numbers.
+std::optional<Made<Metric>> default_metric(const OutputForm& form) {
+  if (form.kind == TargetKind::classes) return Made<Metric>("Misclassification");
+  if (form.kind == TargetKind::number || form.names.empty()) return {};
+  std::vector<Setting> names;
+  for (const std::string& name : form.names) names.push_back(Setting::scalar(name));
+  const Setting labels = Setting::map({{"labels", Setting::list(std::move(names)), {}}});
+  Problems problems;
+  Made<Metric> out;
+  Value_of<Made<Metric>>::read(Setting::map({{"MultiLabelStats", labels, {}}}), out, {}, problems);
+  problems.throw_if_any();
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<Metric>> add_default_metrics(OutputSpecs& outputs, const std::vector<OutputForm>& forms) {
+  std::vector<std::unique_ptr<Metric>> out;
+  for (size_t i = 0; i < std::min(outputs.size(), forms.size()); ++i) {
+    auto& [name, output] = outputs[i];
+    if (output.metrics) continue;
+    output.metrics.emplace();
+    const std::optional<Made<Metric>> metric = default_metric(forms[i]);
+    if (!metric) continue;
+    output.metrics->push_back(*metric);
+    out.push_back(std::make_unique<OutputMetric>(name, i, **metric));
+  }
+  return out;
+}
+
+}  // namespace neon

@@ -1,0 +1,52 @@
+// `outputs` of a spec: the layers of a net whose outputs have targets of their own, each with a cost and metrics.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/output_costs.h"
+#include "models/step_graph.h"
+#include "neon/core/params.h"
+
+namespace neon {
+
+struct OutputParams {
+  Made<Cost> cost;
+  std::string layer;
+  double weight = 1;
+  std::optional<std::vector<Made<Metric>>> metrics;
+  static void describe(auto&& p) {
+    p("cost", &OutputParams::cost, "Cost of this output with its target.", Required{});
+    p("layer", &OutputParams::layer,
+      "Name of the layer whose output it is. Default: the layer of the target's name, or else the last.");
+    p("weight", &OutputParams::weight, "Factor of this cost in the sum of all.", at_least(0));
+    p("metrics", &OutputParams::metrics,
+      "Results of this output to report at each evaluation. Default: Misclassification for classes, MultiLabelStats "
+      "for "
+      "labels.");
+  }
+};
+template <>
+struct Value_of<OutputParams> {
+  static std::string type() { return "output"; }
+  static void read(const Setting& from, OutputParams& out, const Constraint&, Problems& problems);
+  static Setting write(const OutputParams& value);
+};
+
+// By the name of the target.
+using OutputSpecs = std::vector<std::pair<std::string, OutputParams>>;
+
+// The layers that they take their outputs from, as far as the spec gives them.
+WantedLayers layers_of_outputs(const OutputSpecs& outputs);
+// Gives each output its layer; what is wrong is added to `problems`, at its place in `where`, the spec's value.
+void find_layers(OutputSpecs& outputs, const Network& network, const Setting& where, Problems& problems);
+
+std::vector<OutputCosts::Part> parts_of(const OutputSpecs& outputs);
+// The metrics of all outputs, and the cost of each.
+std::vector<std::unique_ptr<Metric>> measures_of(const OutputSpecs& outputs);
+// Gives outputs for which the spec names no metrics those that suit their targets, and returns these.
+std::vector<std::unique_ptr<Metric>> add_default_metrics(OutputSpecs& outputs, const std::vector<OutputForm>& forms);
+
+}  // namespace neon
