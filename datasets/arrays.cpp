@@ -29,11 +29,6 @@ Shape sample_shape(const Shape& inputs, const ArrayParams& params, const std::st
 
 Shape target_shape(const Shape& targets) { return targets.rank() < 2 ? Shape{1} : targets.slice(1, targets.rank()); }
 
-namespace {
-
-bool is_one_each(const Shape& targets) { return targets.rank() == 1 || (targets.rank() == 2 && targets[1] == 1); }
-
-// Whether each row of (n, k) has one 1, and zeros otherwise.
 bool is_one_hot(const Tensor& targets) {
   const int64_t width = targets.shape()[1];
   for (int64_t row = 0; row < targets.shape()[0]; ++row) {
@@ -47,6 +42,10 @@ bool is_one_hot(const Tensor& targets) {
   }
   return true;
 }
+
+namespace {
+
+bool is_one_each(const Shape& targets) { return targets.rank() == 1 || (targets.rank() == 2 && targets[1] == 1); }
 
 // (n, k) one-hot -> (n) labels
 Tensor labels_of_rows(const Tensor& targets) {

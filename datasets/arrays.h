@@ -73,6 +73,9 @@ bool label_pixels(bool floating, const Shape& targets, const Shape& sample, cons
 bool may_be_classes(bool floating, const Shape& targets, const Shape& sample, const ArrayParams& params,
                     const DataContext& context);
 
+// Whether each row of (n, k) has one 1, and zeros otherwise.
+bool is_one_hot(const Tensor& targets);
+
 // The number of classes of such targets; 0: they are values. Labels must be 0 to k - 1, each at least once, unless
 // `classes` gives their number. Rows (n, k) are classes if each has one 1 and otherwise zeros.
 int64_t classes_of(const Tensor& targets, const Shape& sample, const ArrayParams& params, const DataContext& context,

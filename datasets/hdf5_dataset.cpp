@@ -2,7 +2,7 @@
 // 'output' has attribute nclass if it holds class labels. The optional 'mean' is subtracted.
 #include <algorithm>
 
-#include "datasets/arrays.h"
+#include "datasets/array_targets.h"
 #include "datasets/channels.h"
 #include "datasets/hdf5_file.h"
 
@@ -12,9 +12,13 @@ namespace {
 
 struct Hdf5Params : ArrayParams {
   std::string train, test;
+  TargetArrays targets;
   static void describe(auto&& p) {
     p("train", &Hdf5Params::train, "File with the training samples.", Required{}, Alias{"path"}, Alias{"hdf_filename"});
     p("test", &Hdf5Params::test, "File with the test samples. Without it the set has no test samples.");
+    p("targets", &Hdf5Params::targets,
+      "Several targets in place of the data set output, each for an output of its own (`outputs` of the spec): names, "
+      "and the data sets that have them. Example: {price: price, grade: grade}.");
     ArrayParams::describe(p);
   }
 };
@@ -52,17 +56,23 @@ struct Hdf5Split : RawSplit {
 
 class HDF5 : public Parametrized<Dataset, Hdf5Params> {
  public:
-  using Parametrized::Parametrized;
+  explicit HDF5(Hdf5Params given) : Parametrized(std::move(given)) { check_one_target_alone(params, params.targets); }
 
   Data load(const DataContext& context) const override {
     Data data;
     data.source = find_data_file(params.train, context);
     ArrayParams arrays = params;
     const std::string test_path = params.test.empty() ? "" : find_data_file(params.test, context);
-    check(data.source, test_path, arrays);
-    const Hdf5Split train = read(data.source, arrays);
-    const Hdf5Split test = test_path.empty() ? Hdf5Split{} : read(test_path, arrays);
+    check(data.source, test_path, arrays, output());
+    const Hdf5Split train = read(data.source, arrays, output());
+    const Hdf5Split test = test_path.empty() ? Hdf5Split{} : read(test_path, arrays, output());
     interpret(arrays, train, test, context, data);
+    if (!params.targets.empty()) {
+      data.targets = describe_targets(params.targets, params, context, reader(data.source));
+      data.train.targets = rows_of_targets(data.targets, params.targets, data.train.size(), reader(data.source));
+      if (data.test.size() > 0)
+        data.test.targets = rows_of_targets(data.targets, params.targets, data.test.size(), reader(test_path));
+    }
     if (!train.mean.empty()) data.subtracted = subtracted(train.mean, data.sample, arrays.channels_last);
     // Each file has its own mean or none.
     if (const bool has = !test.mean.empty(); !params.test.empty() && has == train.mean.empty())
@@ -80,15 +90,28 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
     out.missing.clear();
     ArrayParams arrays = params;
     const std::string test_path = params.test.empty() ? "" : find_data_file(params.test, context);
-    const auto [train, test] = check(out.source, test_path, arrays);
+    const auto [train, test] = check(out.source, test_path, arrays, output());
     check_arrays(
         arrays, train, test, context, [&] { return Hdf5File(out.source).read("output", true); }, out);
+    if (!params.targets.empty()) {
+      out.targets = describe_targets(params.targets, params, context, reader(out.source));
+      out.target = {columns_of(out.targets)};
+    }
     return finish(out);
   }
 
  private:
+  // The data set with the only target; "" where the spec names several.
+  const char* output() const { return params.targets.empty() ? "output" : ""; }
+
+  static ReadTarget reader(const std::string& path) {
+    return [path](const std::string& name) {
+      return std::pair{Hdf5File(path).read(name.c_str(), true), text(path, ": ", name)};
+    };
+  }
+
   static ArrayForm form(const Hdf5File& file, const char* set) {
-    if (!file.has(set)) return {};
+    if (*set == '\0' || !file.has(set)) return {};
     const Shape shape = file.shape(set);
     const bool bytes = file.is_bytes(set) && !file.has("mean");
     return {file.path() + ": " + set, shape, file.is_floating(set), double(shape.elements()) * file.item(set),
@@ -97,11 +120,12 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
 
   // Checks both files by their headers, and takes from the first of them the parameters that were not given. Returns
   // the forms of the training and the test split; `test` may be "".
-  static std::pair<SplitForm, SplitForm> check(const std::string& train, const std::string& test, ArrayParams& arrays) {
+  static std::pair<SplitForm, SplitForm> check(const std::string& train, const std::string& test, ArrayParams& arrays,
+                                               const char* output) {
     const ArrayParams given = arrays;
     const Hdf5File file(train);
     take_attributes(file, arrays);
-    const SplitForm first{form(file, "input"), form(file, "output")};
+    const SplitForm first{form(file, "input"), form(file, output)};
     check_mean(file);
     if (test.empty()) {
       check_forms(arrays, first, {});
@@ -113,7 +137,7 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
     if (again.classes != arrays.classes)
       fail(ErrorKind::data, test, ": output: nclass is ", again.classes, ", but ", arrays.classes, " in ", train);
     check_mean(other);
-    const SplitForm second{form(other, "input"), form(other, "output")};
+    const SplitForm second{form(other, "input"), form(other, output)};
     check_forms(arrays, first, second);
     return {first, second};
   }
@@ -138,7 +162,7 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
     return sample_shape(file.shape("input"), arrays, file.path() + ": input");
   }
 
-  static Hdf5Split read(const std::string& path, const ArrayParams& arrays) {
+  static Hdf5Split read(const std::string& path, const ArrayParams& arrays, const char* output) {
     const Hdf5File file(path);
     const Shape sample = sample_shape(file.shape("input"), arrays, path + ": input");
     Hdf5Split out{{file.read("input", false), {}, path + ": input", path + ": output"}, {}};
@@ -146,7 +170,7 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
       out.mean = file.read("mean", false).converted(DType::f32);
       out.inputs = without_mean(out.inputs, out.mean, sample, arrays.channels_last, path);
     }
-    if (file.has("output")) out.targets = file.read("output", true);
+    if (*output != '\0' && file.has(output)) out.targets = file.read(output, true);
     return out;
   }
 };

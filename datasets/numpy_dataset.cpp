@@ -1,5 +1,5 @@
 // Arrays that NumPy saved: a file each (NPY), or one file with all (NPZ).
-#include "datasets/arrays.h"
+#include "datasets/array_targets.h"
 #include "datasets/npy.h"
 
 namespace neon {
@@ -20,6 +20,7 @@ struct NpyParams : ArrayParams {
 struct NpzParams : ArrayParams {
   std::string path;
   std::string x_train = "x_train", y_train = "y_train", x_test = "x_test", y_test = "y_test";
+  TargetArrays targets;
   static void describe(auto&& p) {
     p("path", &NpzParams::path, "The .npz file.", Required{});
     p("x_train", &NpzParams::x_train, "Name of the array of training inputs, a sample per row.");
@@ -27,6 +28,10 @@ struct NpzParams : ArrayParams {
     p("x_test", &NpzParams::x_test,
       "Name of the test inputs; empty, or neither test array there: there is no test set.");
     p("y_test", &NpzParams::y_test, "Name of the test targets; empty when y_train is.");
+    p("targets", &NpzParams::targets,
+      "Several targets in place of y_train and y_test, each for an output of its own (`outputs` of the spec): names, "
+      "and "
+      "the arrays' names without _train and _test. Example: {price: y_price, grade: y_grade}.");
     ArrayParams::describe(p);
   }
 };
@@ -107,7 +112,17 @@ class NPY : public Parametrized<Dataset, NpyParams> {
 
 class NPZ : public Parametrized<Dataset, NpzParams> {
  public:
-  using Parametrized::Parametrized;
+  explicit NPZ(NpzParams given) : Parametrized(std::move(given)) {
+    check_one_target_alone(params, params.targets);
+    if (params.targets.empty()) return;
+    const NpzParams usual;
+    const auto is_own = [](const std::string& name, const std::string& usually) {
+      return !name.empty() && name != usually;
+    };
+    if (is_own(params.y_train, usual.y_train) || is_own(params.y_test, usual.y_test))
+      fail(ErrorKind::config, "targets and y_train or y_test are both given; name all arrays in targets");
+    params.y_train.clear(), params.y_test.clear();
+  }
 
   Data load(const DataContext& context) const override {
     Data data;
@@ -119,6 +134,13 @@ class NPZ : public Parametrized<Dataset, NpzParams> {
     const RawSplit train = read(archive, data.source, params.x_train, params.y_train);
     interpret(params, train, with_test ? read(archive, data.source, params.x_test, params.y_test) : RawSplit{}, context,
               data);
+    if (!params.targets.empty()) {
+      data.targets = describe_targets(params.targets, params, context, reader(archive, data.source, "_train"));
+      for (const auto& [split, end] : {std::pair{&data.train, "_train"}, std::pair{&data.test, "_test"}})
+        if (split->size() > 0)
+          split->targets =
+              rows_of_targets(data.targets, params.targets, split->size(), reader(archive, data.source, end));
+    }
     return finish(std::move(data), context);
   }
 
@@ -133,6 +155,10 @@ class NPZ : public Parametrized<Dataset, NpzParams> {
     check_forms(params, train, test);
     check_arrays(
         params, train, test, context, [&] { return archive.read(params.y_train); }, out);
+    if (!params.targets.empty()) {
+      out.targets = describe_targets(params.targets, params, context, reader(archive, out.source, "_train"));
+      out.target = {columns_of(out.targets)};
+    }
     return finish(out);
   }
 
@@ -140,6 +166,13 @@ class NPZ : public Parametrized<Dataset, NpzParams> {
   bool has_test(const Npz& archive) const {
     if (params.x_test.empty()) return false;
     return archive.has(params.x_test) || (!params.y_test.empty() && archive.has(params.y_test));
+  }
+
+  // Reads arrays of targets, whose names have this end.
+  static ReadTarget reader(const Npz& archive, const std::string& path, const std::string& end) {
+    return [&archive, path, end](const std::string& name) {
+      return std::pair{archive.read(name + end), text(path, ": ", name, end)};
+    };
   }
 
   static Array header(const Npz& archive, const std::string& path, const std::string& key) {
