@@ -43,6 +43,12 @@ std::string wanted(const LayerContext& context, const DataLayout& data, Expr x, 
   return text(line, "; give the last layer ", data.classes, " outputs", mended);
 }
 
+// "has 3 classes"
+std::string size_text(const NamedTarget& target) {
+  if (target.kind != TargetKind::number) return text("has ", target.width, " ", name_of(target.kind));
+  return target.width == 1 ? "is one number" : text("has ", target.width, " numbers");
+}
+
 class OutputCheck {
  public:
   OutputCheck(const Network& network, const LayerContext& context, const DataLayout& data, const Batch& batch, Expr t)
@@ -71,9 +77,8 @@ class OutputCheck {
       const NamedTarget& target = data_.targets[places[i]];
       const std::string which = text("outputs: ", target.name, ": layer ", options.outputs[i].layer);
       if (const int64_t count = width(outputs[i]); count != target.width)
-        refuse(which, " has ", count, count == 1 ? " output" : " outputs", ", but the target has ", target.width, " ",
-               target.kind == TargetKind::number ? "numbers" : name_of(target.kind), "; give the layer that many",
-               mend(context_, outputs[i], target.width));
+        refuse(which, " has ", count, count == 1 ? " output" : " outputs", ", but the target ", size_text(target),
+               "; give the layer that many", mend(context_, outputs[i], target.width));
       check_softmax(which, outputs[i]);
     }
   }

@@ -63,7 +63,7 @@ std::string OutputCosts::advice(const std::vector<OutputForm>& outputs, int64_t)
 
 std::vector<Metric::Result> OutputMetric::results() const {
   std::vector<Result> out = metric_.results();
-  for (Result& result : out) result.name = output_ + "." + result.name;
+  for (Result& result : out) result.name = output_ + "." + result.name, result.of_one_output = true;
   return out;
 }
 

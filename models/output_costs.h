@@ -64,7 +64,7 @@ class OutputCost : public Metric {
   OutputCost(std::string output, size_t place, const Cost& cost)
       : output_(std::move(output)), place_(place), cost_(cost) {}
   const void* params_address() const override { return cost_.params_address(); }
-  std::vector<Result> results() const override { return {{output_ + ".cost", false, Better::lower}}; }
+  std::vector<Result> results() const override { return {{output_ + ".cost", false, Better::lower, true}}; }
   std::vector<Expr> sums_of_all(const std::vector<Expr>& outputs, Expr t, Expr weight) const override;
   std::vector<double> finish(const std::vector<std::vector<double>>& sums, double samples) const override {
     return {sums[0][0] / samples};

@@ -13,9 +13,10 @@ class Metric {
   virtual const void* params_address() const = 0;
   enum class Better { lower, higher };
   struct Result {
-    std::string name;  // as it stands in the metrics file
-    bool share;        // of samples, say: from 0 to 1, and told in percent
-    Better better;     // which of two nets a callback prefers
+    std::string name;            // as it stands in the metrics file
+    bool share;                  // of samples, say: from 0 to 1, and told in percent
+    Better better;               // which of two nets a callback prefers
+    bool of_one_output = false;  // of several; the sum of all costs says which net is better
   };
   virtual std::vector<Result> results() const = 0;
   // Where `weight` (N,1) is 1 a sample counts, where 0 it does not. y, t (N,K) -> arrays whose elements are sums

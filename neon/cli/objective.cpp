@@ -53,7 +53,8 @@ class ObjectiveWatch : public Callback {
   std::string subject() const override { return "objective"; }
 
   void plan(RunPlan& plan) override {
-    if (metric_.empty()) metric_ = plan.results.empty() ? "cost" : plan.results.front().name;
+    const bool by_cost = plan.results.empty() || plan.results.front().of_one_output;
+    if (metric_.empty()) metric_ = by_cost ? "cost" : plan.results.front().name;
     epochs_ = plan.epochs;
     check_metric(metric_, plan.results);
     for (const Metric::Result& result : plan.results)

@@ -5,34 +5,11 @@
 
 #include "backends/graph/ops.h"
 #include "models/generation.h"
+#include "neon/train/result_names.h"
 
 namespace neon {
 
 constexpr int kUsualKeptBits = 10;  // of -u without a number, as in neon
-
-namespace {
-
-std::vector<std::string> result_names(const Metric& metric) {
-  std::vector<std::string> out;
-  for (const Metric::Result& result : metric.results()) out.push_back(result.name);
-  return out;
-}
-
-// Metrics may share a result, as Top1Misclass, which is the same of both. Metrics that share all results differ in
-// nothing that a name shows, and one would be taken for the other.
-void check_result_names(const std::vector<Made<Metric>>& metrics, const Setting* where, Problems& problems) {
-  for (size_t i = 0; i < metrics.size(); ++i)
-    for (size_t k = 0; k < i; ++k) {
-      const Setting &later = metrics[i].resolved(), &earlier = metrics[k].resolved();
-      if (!metrics[i] || !metrics[k]) continue;
-      if (later.to_string() == earlier.to_string())
-        problems.add(where->items[i], text("is listed twice; item ", k, " is the same"));
-      else if (const auto names = result_names(*metrics[i]); names == result_names(*metrics[k]))
-        problems.add(where->items[i], text("gives ", join(names, " and "), ", as item ", k, " does; leave one out"));
-    }
-}
-
-}  // namespace
 
 Experiment::Experiment(const Setting& root) {
   Problems problems;

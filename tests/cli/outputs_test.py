@@ -297,9 +297,9 @@ epochs: 60
                 ("outputs.grade.cost", "MeanSquared", "outputs: grade: the target is of classes, and MeanSquared does not compare these; CrossEntropyMulti"),
                 ("outputs.grade.cost", "{CrossEntropyMulti: {scale: 2}}", "`scale` of one of several costs would be its weight"),
                 ("outputs.price.metrics", "[Accuracy]", "outputs: price: needs classes"),
-                ("outputs", "{price: MeanSquared}", "outputs: the target 'grade' has no output; add grade: {cost: ...}"),
-                ("outputs", "{price: MeanSquared, gade: CrossEntropyMulti}", "outputs: the data set has no target 'gade'; did you mean grade?"),
-                ("layers[3]", "{Affine: {name: over, nout: 2, inputs: data, init: Kaiming}}", "outputs: no output takes the last layer, 'over'"),
+                ("dataset.targets", "{price: number, grade: classes, c: number}", "outputs: the target 'c' has no output; add c: {cost: ...}"),
+                ("outputs", "{price: MeanSquared}", "outputs: no output takes the last layer, 'grade'"),
+                ("outputs", "{price: MeanSquared, gade: {layer: grade, cost: CrossEntropyMulti}}", "outputs: the data set has no target 'gade'; did you mean grade?"),
                 ("outputs", "{}", "names no output"),
                 ("cost", "MeanSquared", "outputs and cost are both given"),
                 ("metrics", "[Accuracy]", "outputs have metrics of their own"),
@@ -319,7 +319,7 @@ epochs: 60
         self.refused(2, spec, "--set", "dataset={CSV: {path: t.csv, target: price, ignore: [grade]}}",
                      says="outputs: names 'price', and the data set has one target without a name")
         self.refused(2, spec, "--set", "layers=[Affine: {nout: 2, inputs: data, init: Kaiming, name: price}, Affine: {nout: 3, inputs: data, init: Kaiming, name: grade, activation: Softmax}]",
-                     says="outputs: price: layer price has 2 outputs, but the target has 1 numbers; give the layer that many")
+                     says="outputs: price: layer price has 2 outputs, but the target is one number; give the layer that many")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,27 @@
+#include "neon/train/result_names.h"
+
+namespace neon {
+
+namespace {
+
+std::vector<std::string> result_names(const Metric& metric) {
+  std::vector<std::string> out;
+  for (const Metric::Result& result : metric.results()) out.push_back(result.name);
+  return out;
+}
+
+}  // namespace
+
+void check_result_names(const std::vector<Made<Metric>>& metrics, const Setting* where, Problems& problems) {
+  for (size_t i = 0; i < metrics.size(); ++i)
+    for (size_t k = 0; k < i; ++k) {
+      const Setting &later = metrics[i].resolved(), &earlier = metrics[k].resolved();
+      if (!metrics[i] || !metrics[k]) continue;
+      if (later.to_string() == earlier.to_string())
+        problems.add(where->items[i], text("is listed twice; item ", k, " is the same"));
+      else if (const auto names = result_names(*metrics[i]); names == result_names(*metrics[k]))
+        problems.add(where->items[i], text("gives ", join(names, " and "), ", as item ", k, " does; leave one out"));
+    }
+}
+
+}  // namespace neon
