@@ -2,8 +2,11 @@
 """Every example: its spec is right, its net has the number of parameters that its paper or a sum over its layers gives.
 Noise of the same shape stands in for the data, whose presence is not asked for."""
 import glob
+import json
 import os
 import re
+import subprocess
+import sys
 
 import h5py
 import numpy as np
@@ -137,6 +140,9 @@ def noise(name, samples):
     return f"dataset={{UniformRandom: {{nin: {shape}, nout: {classes}, ntrain: {samples}, ntest: 8, bytes: true}}}}"
 
 
+# Of tables that a script beside each draws.
+TABLES = {"mlp/houses": 5 * 32 + 32 + 33 + 33 * 3}
+
 # For want of their data, or of the hours.
 UNMEASURED = {*TIMED_SEQUENCES, "text/imdb-lstm", "text/ptb-words", "convnet/cifar10-allcnn",
               "convnet/cifar10-msra", "convnet/finetune", "convnet/i1k-alexnet-lrn", "mlp/mnist-branch", "mlp/mnist-merge",
@@ -153,7 +159,7 @@ class Examples(support.Case):
     def test_parameters(self):
         paths = glob.glob(os.path.join(EXAMPLES, "*", "*.yaml"))
         names = {os.path.relpath(path, EXAMPLES)[:-len(".yaml")] for path in paths} - {"text/gpt2"}
-        self.assertEqual(names, {*EXPECTED, *SEQUENCES, *TIMED_SEQUENCES}, "an example without its number here, or the other way round")
+        self.assertEqual(names, {*EXPECTED, *SEQUENCES, *TIMED_SEQUENCES, *TABLES}, "an example without its number here, or the other way round")
         for name in sorted(EXPECTED):
             path = os.path.join(EXAMPLES, name + ".yaml")
             checked = self.neon("check", path, "--set", noise(name, 1024)).out
@@ -182,7 +188,7 @@ class Examples(support.Case):
             self.assertEqual(int(re.search(r"(?m)^(\d+) parameters", out)[1]), parameters, name)
 
     def test_each_says_what_to_expect(self):
-        for name in [*EXPECTED, *SEQUENCES, *TIMED_SEQUENCES]:
+        for name in [*EXPECTED, *SEQUENCES, *TIMED_SEQUENCES, *TABLES]:
             with open(os.path.join(EXAMPLES, name + ".yaml")) as file:
                 head = " ".join(line[1:].strip() for line in file if line.startswith("#"))
             told = r"Expect |\d % of|took [\d.]+ ms|the cost of the test images was [\d.]+"
@@ -196,6 +202,18 @@ class Examples(support.Case):
                      "mlp/mnist-branch", "mlp/mnist-merge", "rbm/mnist-rbm", "rbm/mnist-dbn",
                      "gan/mnist-dcgan", "gan/mnist-wgan"):
             self.neon(os.path.join(EXAMPLES, name + ".yaml"), "--set", noise(name, 32), "-z", "16", "-e", "1")
+
+    def test_tables_are_drawn_and_learnt(self):
+        """The noise of the price is off by 15 sqrt(2 / pi) = 12.0 in the mean; two of three drawn styles are wrong."""
+        for name, parameters in TABLES.items():
+            folder, spec = os.path.split(os.path.join(EXAMPLES, name + ".yaml"))
+            subprocess.run([sys.executable, os.path.join(folder, f"draw_{spec[:-len('.yaml')]}.py")], cwd=self.folder, check=True)
+            path = os.path.join(folder, spec)
+            self.assertEqual(int(re.search(r"(?m)^(\d+) parameters", self.neon("summary", path).out)[1]), parameters)
+            self.neon("-r", "1", "-s", "m", path)
+            found = json.loads(self.neon("eval", "m", "--format", "json").out)
+            self.assertLess(abs(found["price.MAE"] - 12.0), 2)
+            self.assertLess(abs(found["style.Top1Misclass"] - 0.1 * 2 / 3), 0.05)
 
     def test_photos_begin_with_a_net_of_other_classes(self):
         rng = np.random.default_rng(2)
