@@ -264,6 +264,7 @@ epochs: 3
         for cell, says in ("red;;round", "has an empty label"), ("red;red", "names 'red' twice"), ("red;ruond", "label 'ruond' is not one of the training file's; did you mean round?"):
             self.write("bad.csv", f"a,b,tags\n1,2,{cell}\n")
             self.refused(3, spec, "--set", "dataset.test=bad.csv", says=["bad.csv:2:5", says])
+        self.refused(2, spec, "--set", "outputs={}", says="outputs: names no output")
         self.refused(2, spec, "--set", "outputs.tags.metrics=[{MultiLabelStats: {labels: [round, red]}}]",
                      says="names the labels round, red, and the outputs are red, round")
 
@@ -300,7 +301,6 @@ epochs: 60
                 ("dataset.targets", "{price: number, grade: classes, c: number}", "outputs: the target 'c' has no output; add c: {cost: ...}"),
                 ("outputs", "{price: MeanSquared}", "outputs: no output takes the last layer, 'grade'"),
                 ("outputs", "{price: MeanSquared, gade: {layer: grade, cost: CrossEntropyMulti}}", "outputs: the data set has no target 'gade'; did you mean grade?"),
-                ("outputs", "{}", "names no output"),
                 ("cost", "MeanSquared", "outputs and cost are both given"),
                 ("metrics", "[Accuracy]", "outputs have metrics of their own"),
                 ("class_weights", "balanced", "class_weights are for a spec with one cost"),
@@ -314,9 +314,9 @@ epochs: 60
                 self.refused(2, *verb, spec, "--set", f"{key}={value}", says=says)
         self.refused(3, spec, "--set", "dataset.targets={price: number, grade: number}",
                      says=["t.csv:2:", "the target 'grade': ", "targets: {grade: classes} takes texts"])
-        alone = self.write("a.yaml", SPEC[:SPEC.index("outputs:")] + "cost: MeanSquared\n" + SPEC[SPEC.index("optimizer:"):])
+        alone = self.write("a.yaml", SPEC[:SPEC.index("layers:")] + "layers: [Affine: {nout: 2, init: Kaiming}]\ncost: MeanSquared\n" + SPEC[SPEC.index("optimizer:"):])
         self.refused(2, alone, says="cost: compares one target, and the data set has 2: price, grade; give each an output with a cost under outputs")
-        self.refused(2, spec, "--set", "dataset={CSV: {path: t.csv, target: price, ignore: [grade]}}",
+        self.refused(2, spec, "--set", "dataset={CSV: {path: t.csv, test: 0, target: price, ignore: [grade]}}",
                      says="outputs: names 'price', and the data set has one target without a name")
         self.refused(2, spec, "--set", "layers=[Affine: {nout: 2, inputs: data, init: Kaiming, name: price}, Affine: {nout: 3, inputs: data, init: Kaiming, name: grade, activation: Softmax}]",
                      says="outputs: price: layer price has 2 outputs, but the target is one number; give the layer that many")
