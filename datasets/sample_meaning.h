@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "datasets/column_code.h"
-#include "datasets/table_cell.h"
 #include "datasets/named_target.h"
+#include "datasets/table_cell.h"
 #include "datasets/vocabulary.h"
 #include "neon/core/axes.h"
 #include "neon/core/dtype.h"

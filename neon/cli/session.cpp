@@ -232,8 +232,7 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
   if (former && !former->run.meaning.table.codes.empty()) context.columns = former->run.meaning.table;
   if (former && !former->run.meaning.target_standard.empty())
     context.target_standard = former->run.meaning.target_standard;
-  if (former) context.targets = former->run.meaning.targets;
-  if (former) context.tokens = former->run.meaning.tokens;
+  if (former) context.targets = former->run.meaning.targets, context.tokens = former->run.meaning.tokens;
   if (former) context.some_classes = former->other_samples;
   if (former && former->goes_on) context.streams = was_streamed(former->run.position.data);
   Data data = of_dataset(experiment, [&] {
