@@ -92,8 +92,8 @@ TEST_CASE("every metric has a golden case, and reads back as written") {
 TEST_CASE("metrics are named as neon named them, and say what is a share and what should rise") {
   const auto results = [](const char* yaml) {
     std::vector<std::string> out;
-    for (const auto& [name, share, better] : Registry<Metric>::get().create(yaml_of(yaml))->results())
-      out.push_back(name + (share ? " %" : "") + (better == Metric::Better::higher ? " rises" : ""));
+    for (const Metric::Result& one : Registry<Metric>::get().create(yaml_of(yaml))->results())
+      out.push_back(one.name + (one.share ? " %" : "") + (one.better == Metric::Better::higher ? " rises" : ""));
     return join(out, ", ");
   };
   CHECK(results("Misclassification") == "Top1Misclass %");
