@@ -127,7 +127,8 @@ class Ranks(devices_test.Case):
         child = self.started()
         time.sleep(0.5)
         os.kill(children(child.pid)[1], signal.SIGSTOP)
-        code, _, err = self.ended(child, 15)
+        # 8 seconds of patience or more, 5 of grace for the rank that waits on its GPU, and the ends of the processes.
+        code, _, err = self.ended(child, 20)
         self.assertEqual(code, 1)
         self.assertIn("neon: rank 1 of 2", err)
         self.assertIn("has not answered for", err)

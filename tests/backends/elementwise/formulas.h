@@ -146,7 +146,7 @@ inline bool without_gradient(std::string_view name, int operand) {
   for (std::string_view none : {"sign", "rint", "floor", "spacing", "round_by_chance", "is_finite", "equal",
                                 "not_equal", "less", "less_equal", "greater", "greater_equal"})
     if (name == none) return true;
-  return (name == "select" && operand == 0) || (name == "shift" && operand == 1);
+  return (name == "select" && operand == 0) || (name == "shift" && operand == 1) || (name == "as_fixed" && operand > 0);
 }
 
 }  // namespace formulas
