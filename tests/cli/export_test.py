@@ -136,7 +136,7 @@ class Compare(support.Case):
             self.neon("-r", "1", "-e", "1", self.spec(dataset=spec.removeprefix("dataset: "), name=f"{seed}.yaml"))
         shutil.copy(self.path("runs/3-1/last.safetensors"), self.path("c.safetensors"))
         found = self.parts("runs/1-1", "runs/2-1", "c.safetensors")
-        self.assertEqual(found["spec"], {"dataset.Iris.test": ["30", "20", "30"]})
+        self.assertEqual(found["spec"], {"dataset.Iris.test": ["null", "20", "null"]})
         first, second, third = found["data"]["data"]
         self.assertTrue("120 training" in first and "130 training" in second and first == third)
         self.assertIn("environment: no difference", found)

@@ -177,7 +177,7 @@ class Inspection(Case):
         resolved = self.neon("check", "--resolved", self.spec(), *given).out
         for line in "epochs: 3", "batch_size: 60", "rng_seed: 5", "datatype: bf16":
             self.assertIn("\n" + line + "\n", resolved)
-        self.assertIn("\ndatatype: f32\nrng_seed: null\n", self.neon("check", "--resolved", "s.yaml").out)
+        self.assertIn("\ndatatype: f32\nfixed_point: \"\"\nrng_seed: null\n", self.neon("check", "--resolved", "s.yaml").out)
         self.neon(*given, "-u", "6", "-s", "m.safetensors", "-o", "r.h5", "s.yaml")
         self.assertEqual(tensors(self.path("m.safetensors"))[1]["neon.spec"], resolved)
         with h5py.File(self.path("r.h5")) as file:

@@ -231,7 +231,7 @@ class Classes(Case):
         spec = "dataset: {NPZ: {path: d.npz}}\nlayers: [{TREE: [%s, %s]}]\ncost: {Multicost: [MeanSquared, MeanSquared]}\n" \
             "optimizer: {SGD: {learning_rate: 0.1}}\nbatch_size: 10\nepochs: 1\nmetrics: []\n" % (branches, branches)
         self.refused(2, "check", self.spec(spec.replace("TREE", "Tree")),
-                     says=["Tree has 2 outputs, and each would be compared with all 2 numbers of a target", "not supported yet"])
+                     says=["Tree has 2 outputs, and each would be compared with all 2 numbers of a target", "give each an output and a cost under outputs"])
         self.neon(self.spec(spec.replace("TREE", "SingleOutputTree")))
         np.savez(self.path("d.npz"), x_train=x, y_train=x[:, :1])
         self.neon(self.spec(spec.replace("TREE", "Tree").replace("nout: 2", "nout: 1")))
