@@ -220,7 +220,7 @@ class Reader {
   void check_set(const Option& set) {
     const Verb* const verb = find_verb(line_.verb);
     if (verb && !takes(*verb, set) && was_typed(set))
-      fail(ErrorKind::config, "--set changes a spec, but neon ", verb->name, " reads no spec");
+      fail(ErrorKind::config, "option --set does nothing with neon ", verb->name, ": the verb reads no spec");
   }
 
   void take_values() {

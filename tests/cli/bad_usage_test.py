@@ -123,7 +123,7 @@ class Usage(Case):
         self.write("epochs.cfg", "epochs = 2\n")
         self.neon("eval", "-c", "epochs.cfg", "m.safetensors")  # a file of options is for every verb
         for verb in ["plot"], ["compare"], ["doctor"], ["export"], ["help"], ["data", "fetch"]:
-            self.refused(2, *verb, "--set", "epochs=3", says=f"--set changes a spec, but neon {' '.join(verb)} reads no spec")
+            self.refused(2, *verb, "--set", "epochs=3", says=f"option --set does nothing with neon {' '.join(verb)}: the verb reads no spec")
             self.assertNotIn("--set", self.neon(*verb, "--help").out)
         self.assertIn("--set KEY=VALUE", self.neon("eval", "--help").out)
         self.refused(2, "eval", "-c", "epochs.cfg", "-e", "3", "m.safetensors", says="option -e,--epochs does nothing with neon eval")

@@ -89,7 +89,7 @@ class DataVerb(Case):
         sized = self.neon("data", "check", spec, "--set", "dataset.size=8")
         self.assertIn("own.yaml: 100 images of 2 classes, 0 bad\n", sized.out)
         self.assertNotIn("other sizes", sized.err)
-        self.refused(2, "data", "list", "--set", "x=1", says="--set changes a spec, but neon data list reads no spec")
+        self.refused(2, "data", "list", "--set", "x=1", says="option --set does nothing with neon data list: the verb reads no spec")
         self.refused(2, "data", "fetch", "ImageFolder", says="ImageFolder reads your own files and has nothing to download")
 
     def test_lists_are_checked_and_packed(self):

@@ -20,7 +20,7 @@ class Train(Case):
         self.assertRegex(result.out, r"(?m)^trained 4 epochs in .*, seed \d+$")
         self.assertIn(f"next: {NEON} s.yaml -s model.safetensors -o run.h5\n", result.out)
         # A line an epoch, without a terminal; and a note where OpenMP asks for more threads than there are processors.
-        self.assertRegex(result.err, r"\A(note: OMP_NUM_THREADS .*\n)?(epoch \d/4 .*\n(warning: .* the net has not learnt.*\n)?){4}\Z")
+        self.assertRegex(result.err, r"\A(note: OMP_NUM_THREADS .*\n)?(epoch \d/4 .*\n((warning: .* the net has not learnt|note: overfitting since).*\n)?){4}\Z")
 
     def test_validation_samples_are_evaluated_while_training_goes_on(self):
         # The test samples' labels are the other way round, so that each epoch is better on the validation samples than
