@@ -246,13 +246,7 @@ void MpiRanks::sum_as(std::span<const Summand> arrays) {
 }
 
 void MpiRanks::sum(std::span<const Summand> arrays, DType dtype) {
-  switch (dtype) {
-    case DType::f64: return sum_as<double>(arrays);
-    case DType::f32: return sum_as<float>(arrays);
-    case DType::f16: return sum_as<f16>(arrays);
-    case DType::bf16: return sum_as<bf16>(arrays);
-    default: fail(ErrorKind::failed, "ranks exchange no ", dtype);
-  }
+  sum_in_type(dtype, [&]<typename T>() { sum_as<T>(arrays); });
 }
 
 // As many parts as the largest of this rank's numbers asks; two ranks agree on how many lie between them.

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "backends/ranks.h"
+#include "neon/core/error.h"
 
 namespace neon {
 
@@ -33,6 +34,14 @@ void add_ranks(const T* const* parts, int ranks, int64_t n, T* to) {
       for (int64_t i = 0; i < count; ++i) total[i] += wide_number(parts[k][begin + i]);
     for (int64_t i = 0; i < count; ++i) put_number(total[i], to[begin + i]);
   }
+}
+
+// Calls sum.operator()<T>() for the C++ type of the numbers. Throws a failed error for types that ranks do not add up.
+void sum_in_type(DType dtype, auto&& sum) {
+  if (!is_floating(dtype)) fail(ErrorKind::failed, "ranks exchange no ", dtype);
+  dispatch(dtype, [&]<typename T>() {
+    if constexpr (!std::is_integral_v<T>) sum.template operator()<T>();
+  });
 }
 
 // The elements of arrays one behind the other, some at a time.

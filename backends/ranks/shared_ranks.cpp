@@ -161,13 +161,7 @@ void SharedRanks::all_to_all(std::span<const Given> give, std::span<const Taken>
 }
 
 void SharedRanks::sum(std::span<const Summand> arrays, DType dtype) {
-  switch (dtype) {
-    case DType::f64: return sum_as<double>(arrays);
-    case DType::f32: return sum_as<float>(arrays);
-    case DType::f16: return sum_as<f16>(arrays);
-    case DType::bf16: return sum_as<bf16>(arrays);
-    default: fail(ErrorKind::failed, "ranks exchange no ", dtype);
-  }
+  sum_in_type(dtype, [&]<typename T>() { sum_as<T>(arrays); });
 }
 
 }  // namespace neon

@@ -140,7 +140,7 @@ def noise(name, samples):
     return f"dataset={{UniformRandom: {{nin: {shape}, nout: {classes}, ntrain: {samples}, ntest: 8, bytes: true}}}}"
 
 
-# Of tables that a script beside each draws.
+# Their tables are drawn by a script beside each.
 TABLES = {"mlp/houses": 5 * 32 + 32 + 33 + 33 * 3}
 
 # For want of their data, or of the hours.
