@@ -5,6 +5,7 @@ A test file ends with support.main(); its last line is then "N passed, N failed"
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import struct
@@ -123,6 +124,12 @@ class Case(unittest.TestCase):
         if code is not None:
             self.assertEqual(result.code, code, str(result))
         return result
+
+    def processor_seconds(self, *arguments):
+        """Seconds of a processor that neon takes for it."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        self.neon(*arguments)
+        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
     def peak(self, *arguments):
         """Bytes of memory that a run has at most. What is forked begins with its parent's, so that is a small one."""

@@ -119,7 +119,7 @@ TEST_CASE("a download that is too large, stalls, or leads to another protocol is
   stalled.stall_seconds = 1;
   const auto start = std::chrono::steady_clock::now();
   CHECK_THAT(download_error(stalled), Catch::Contains("too slow"));
-  CHECK(seconds_since(start) < 3.5);
+  CHECK(seconds_since(start) < 8);
   Download dripping = request({server / "drip"}, dir / "e");
   dripping.stall_seconds = 1;
   dripping.connect_seconds = 0.5;
@@ -147,13 +147,13 @@ TEST_CASE("a refused connection is told at once, a silent one within the time fo
   auto start = std::chrono::steady_clock::now();
   CHECK_THAT(download_error(request({"http://127.0.0.1:1/a", "http://127.0.0.1:1/b"}, dir / "a")),
              Catch::Contains("cannot be downloaded"));
-  CHECK(seconds_since(start) < 2);
+  CHECK(seconds_since(start) < 5);
   // 192.0.2.0/24 is kept for documentation: nobody answers there. Some networks refuse at once.
   start = std::chrono::steady_clock::now();
   Download silent = request({"http://192.0.2.1/a", "http://192.0.2.2/b", "http://192.0.2.3/c"}, dir / "b");
-  silent.connect_seconds = 0.9;
+  silent.connect_seconds = 2;
   CHECK_THAT(download_error(silent), Catch::Contains("cannot be downloaded"));
-  CHECK(seconds_since(start) < 2.5);  // one after the other would take 2.7
+  CHECK(seconds_since(start) < 5);  // one after the other would take 6
 }
 
 TEST_CASE("a file that is there with another sum is an error and is left") {

@@ -43,7 +43,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif self.path == "/stall":
             self.answer(200, BODY[:10], length=len(BODY))
             self.wfile.flush()
-            time.sleep(4)
+            time.sleep(20)
         elif self.path == "/drip":  # never stalls, never comes to an end
             self.send_response(200)
             self.send_header("Content-Length", "40000")
