@@ -75,13 +75,15 @@ void Messages::hear(int rank, const std::vector<char>& bytes) {
   Head head{};
   NEON_ASSERT(bytes.size() >= sizeof head);
   std::memcpy(&head, bytes.data(), sizeof head);
+  const std::string cause(bytes.begin() + sizeof head, bytes.end());
   Peer& peer = peers_[size_t(rank)];
   switch (head.word) {
     case Word::alone: peer.alone = true; return;
     case Word::together: peer.alone = false; return;
     case Word::ask: return send(rank, Word::here, 0, "");
     case Word::here: peer.answered = true; return;
-    case Word::ended: return note_end(rank, head.code, std::string(bytes.begin() + sizeof head, bytes.end()));
+    case Word::ended: return note_end(rank, head.code, cause);
+    case Word::hung: return note_end(head.code, exit_code(ErrorKind::failed), cause);
   }
 }
 

@@ -23,7 +23,7 @@ struct Peer {
 
 class Messages {
  public:
-  enum class Word : int { alone, together, ask, here, ended };
+  enum class Word : int { alone, together, ask, here, ended, hung };
 
   // A channel of its own beside that of `world`. All ranks call this together.
   explicit Messages(MPI_Comm world);
@@ -32,6 +32,7 @@ class Messages {
   int size() const { return int(peers_.size()); }
   std::vector<Peer>& peers() { return peers_; }
 
+  // `code` is an exit code, or the rank that has hung.
   void tell_all(Word word, int code = 0, const std::string& cause = "");
   // Takes what has come, and answers.
   void take();

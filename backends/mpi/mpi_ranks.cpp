@@ -136,8 +136,11 @@ void MpiRanks::find_hung(double waited) {
   const auto hung = std::ranges::find_if(peers, [](const Peer& peer) { return !peer.answered; });
   asked_at_ = 0;
   if (hung == peers.end()) return;
-  messages_.note_end(int(hung - peers.begin()), exit_code(ErrorKind::failed),
-                     text("has not answered for ", int(waited), " seconds"));
+  // Others may not have waited for as long, and one of them speaks for all.
+  const int rank = int(hung - peers.begin());
+  const std::string cause = text("has not answered for ", int(waited), " seconds");
+  messages_.tell_all(Messages::Word::hung, rank, cause);
+  messages_.note_end(rank, exit_code(ErrorKind::failed), cause);
   throw RankLost();
 }
 

@@ -1,14 +1,12 @@
 #!/usr/bin/python3
 """Ranks that mpirun starts compute what one process does, and the same bits as ranks of -m N; a rank that fails, dies or
-hangs ends all. Without Open MPI all is skipped, counted and said."""
+hangs ends all."""
 import os
 import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
-import unittest
 
 import h5py
 import numpy as np
@@ -16,46 +14,13 @@ import numpy as np
 import ranks_test
 import split_dense_test
 import support
-from ranks_test import IMAGES, LONG, NUMBERS, arrays
-from support import Case
+from mpi_case import MpiCase, main, ranks_in
+from ranks_test import IMAGES, NUMBERS, arrays
 
-MPI = os.environ.get("MPI_MODULE", "")
-AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 DIVERGES = "{GradientDescentMomentum: {learning_rate: 1.0e+300}}"
 
 
-def mpirun(ranks):
-    return "mpirun", "--oversubscribe", "-np", str(ranks)
-
-
-def ranks_of(command):
-    """The ids of neon's processes below that one, in the order of ranks."""
-    out = []
-    for process in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{process}/stat", encoding="utf-8") as file:
-                parent = int(file.read().rsplit(")", 1)[1].split()[1])
-            with open(f"/proc/{process}/environ", "rb") as file:
-                rank = re.search(rb"OMPI_COMM_WORLD_RANK=(\d+)", file.read())
-        except OSError:
-            continue
-        if parent == command and rank:
-            out.append((int(rank[1]), int(process)))
-    return [process for _, process in sorted(out)]
-
-
-class Mpi(Case):
-    def setUp(self):
-        super().setUp()
-        self.environment.update(AS_ROOT)
-        self.environment["TMPDIR"] = self.folder
-
-    def train(self, spec, ranks, *options, name=None):
-        """The results on stdout, and the arrays of the checkpoint."""
-        name = name or f"mpi{ranks}.safetensors"
-        done = self.neon("-b", "cpu", "-d", "f64", "-r", "3", "-s", name, *options, spec, under=mpirun(ranks))
-        return done, arrays(self.path(name))
-
+class Mpi(MpiCase):
     def check_ranks(self, spec, *options, ranks=(2, 3)):
         def results(done):
             """With all digits that are printed."""
@@ -68,19 +33,6 @@ class Mpi(Case):
             self.assertEqual(results(done), results(one))
             self.check_same_bits(got, ranks_test.Ranks.train(self, spec, count, *options)[1])
         return wanted
-
-    def check_same_bits(self, got, wanted):
-        self.assertEqual(set(got), set(wanted))
-        for name, array in wanted.items():
-            self.assertEqual(got[name].tobytes(), array.tobytes(), name)
-
-    def fails(self, code, *arguments, says, ranks=2, **options):
-        """The run must end with that code and one message of neon's, which has all of `says`."""
-        result = self.neon(*arguments, code=code, under=mpirun(ranks), **options)
-        (line,) = [line for line in result.err.splitlines() if line.startswith("neon: ")]
-        for words in [says] if isinstance(says, str) else says:
-            self.assertIn(words, line)
-        return result
 
     def test_dense_net(self):
         """Dropout and random slopes draw as one process does; the last batch has 6 samples of 8."""
@@ -126,13 +78,13 @@ class Mpi(Case):
         _, wanted = ranks_test.Ranks.train(self, spec, 1)
         for before, after in (3, 2), (1, 3), (2, 1):
             self.train(spec, before, "-e", "1", name="part.safetensors")
-            self.neon("resume", "-b", "cpu", "-e", "4", "part.safetensors", under=mpirun(after))
+            self.neon("resume", "-b", "cpu", "-e", "4", "part.safetensors", under=self.mpirun(after))
             ranks_test.Ranks.check_equal(self, arrays(self.path("part.safetensors")), wanted)
 
     def test_rank_0_alone_writes_and_prints(self):
         spec = self.spec(NUMBERS)
         one = self.neon("-b", "cpu", "-r", "3", "-o", "1.h5", "-l", "1.log", spec)
-        two = self.neon("-b", "cpu", "-r", "3", "-o", "2.h5", "-l", "2.log", spec, under=mpirun(2))
+        two = self.neon("-b", "cpu", "-r", "3", "-o", "2.h5", "-l", "2.log", spec, under=self.mpirun(2))
         self.assertEqual(len(two.out.splitlines()), len(one.out.splitlines()))
         self.assertEqual(len(two.err.splitlines()), len(one.err.splitlines()))
         with h5py.File(self.path("1.h5")) as first, h5py.File(self.path("2.h5")) as second:
@@ -140,12 +92,12 @@ class Mpi(Case):
                 np.testing.assert_allclose(second[name][:], first[name][:], rtol=1e-5)
 
     def test_a_run_folder(self):
-        self.neon("-b", "cpu", "-r", "3", self.spec(NUMBERS), under=mpirun(2), environment={"NEON_NO_RUN_FOLDER": ""})
+        self.neon("-b", "cpu", "-r", "3", self.spec(NUMBERS), under=self.mpirun(2), environment={"NEON_NO_RUN_FOLDER": ""})
         (folder,) = os.listdir(self.path("runs"))
         self.assertIn("last.safetensors", os.listdir(self.path("runs/" + folder)))
 
     def test_bench(self):
-        done = self.neon("bench", "-b", "cpu", "--iterations", "3", self.spec(NUMBERS), under=mpirun(2))
+        done = self.neon("bench", "-b", "cpu", "--iterations", "3", self.spec(NUMBERS), under=self.mpirun(2))
         self.assertIn("2 ranks of", done.out)
 
     # Faults.
@@ -153,8 +105,8 @@ class Mpi(Case):
     def test_the_number_of_ranks(self):
         spec = self.spec(NUMBERS)
         self.fails(2, "-b", "cpu", "-m", "3", spec, says="-m 3 asks for 3 ranks, and mpirun has started 2; leave -m out")
-        self.neon("-b", "cpu", "-m", "2", spec, under=mpirun(2))
-        alone = self.neon("-b", "cpu", "-r", "3", spec, under=mpirun(1))
+        self.neon("-b", "cpu", "-m", "2", spec, under=self.mpirun(2))
+        alone = self.neon("-b", "cpu", "-r", "3", spec, under=self.mpirun(1))
         self.assertIn("trained 4 epochs", alone.out)
 
     def test_verbs_of_one_process(self):
@@ -211,32 +163,10 @@ class Mpi(Case):
         (line,) = [line for line in done.stderr.splitlines() if line.startswith("neon: ")]
         self.assertIn("missing.yaml: there is no such file", line)
 
-    def started(self, ranks, *options):
-        command = [*mpirun(ranks), support.NEON, "-b", "cpu", "-r", "3", *options, self.spec(LONG)]
-        child = subprocess.Popen(command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
-                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(child.kill)
-        end = time.monotonic() + 30
-        while not re.search("epoch +1/", line := child.stderr.readline()):
-            self.assertTrue(line and time.monotonic() < end, "it did not begin")
-        return child
-
-    def ended(self, child, seconds=10):
-        before = time.monotonic()
-        out, err = child.communicate(timeout=40)
-        self.assertLess(time.monotonic() - before, seconds)
-        return child.returncode, out, err
-
-    def check_gone(self, ids):
-        end = time.monotonic() + 5
-        while [each for each in ids if os.path.exists(f"/proc/{each}")] and time.monotonic() < end:
-            time.sleep(0.05)
-        self.assertFalse([each for each in ids if os.path.exists(f"/proc/{each}")])
-
     def test_a_rank_that_is_killed_ends_all(self):
         for rank in 0, 1, 2:
             child = self.started(3, "-s", "k.safetensors")
-            ids = ranks_of(child.pid)
+            ids = ranks_in(self.folder)
             self.assertEqual(len(ids), 3)
             end = time.monotonic() + 10
             while not os.path.exists(self.path("k.safetensors")) and time.monotonic() < end:
@@ -253,13 +183,28 @@ class Mpi(Case):
     def test_a_rank_that_hangs_ends_all(self):
         for rank in 0, 1:
             child = self.started(2)
-            ids = ranks_of(child.pid)
+            ids = ranks_in(self.folder)
             os.kill(ids[rank], signal.SIGSTOP)
             code, _, err = self.ended(child, seconds=16)
             self.assertEqual(code, 1, err)
             (line,) = [line for line in err.splitlines() if line.startswith("neon: ")]
             self.assertRegex(line, rf"^neon: rank {rank} of 2 \({os.uname().nodename}, CPU\) has not answered for \d+ seconds")
             self.check_gone(ids)
+
+    def test_a_rank_that_hangs_is_named_whoever_finds_it(self):
+        """Rank 0, which speaks for all, has waited for long before and has more patience than rank 1."""
+        child = self.started(3)
+        ids = ranks_in(self.folder)
+        os.kill(ids[1], signal.SIGSTOP)
+        time.sleep(3)
+        os.kill(ids[1], signal.SIGCONT)
+        time.sleep(0.5)
+        os.kill(ids[2], signal.SIGSTOP)
+        code, _, err = self.ended(child, seconds=16)
+        self.assertEqual(code, 1, err)
+        (line,) = [line for line in err.splitlines() if line.startswith("neon: ")]
+        self.assertRegex(line, r"^neon: rank 2 of 3 \(.*, CPU\) has not answered for \d+ seconds")
+        self.check_gone(ids)
 
     def test_a_signal_saves_once(self):
         for number in signal.SIGTERM, signal.SIGINT:
@@ -274,7 +219,7 @@ class Mpi(Case):
     def test_a_build_without_mpi(self):
         """The program is a copy without the module beside it."""
         shutil.copy(support.NEON, self.path("neon"))
-        done = subprocess.run([*mpirun(3), self.path("neon"), "-b", "cpu", self.spec(NUMBERS)], cwd=self.folder,
+        done = subprocess.run([*self.mpirun(3), self.path("neon"), "-b", "cpu", self.spec(NUMBERS)], cwd=self.folder,
                               env=self.environment, capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 1)
         (line,) = [line for line in done.stderr.splitlines() if line.startswith("neon: ")]
@@ -282,11 +227,4 @@ class Mpi(Case):
 
 
 if __name__ == "__main__":
-    problem = "" if MPI else "this build of neon has no MPI"
-    if not problem and not shutil.which("mpirun"):
-        problem = "there is no mpirun"
-    if not problem:
-        support.main()
-    count = unittest.defaultTestLoader.loadTestsFromTestCase(Mpi).countTestCases()
-    print(f"{problem}\n0 passed, 0 failed, {count} skipped")
-    sys.exit(77)
+    main(Mpi)
