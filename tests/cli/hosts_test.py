@@ -66,7 +66,7 @@ class Hosts(MpiCase):
             file.write(AGENT)
         os.chmod(agent, 0o755)
         self.environment.update(NEON_HOSTS=hosts, TMPDIR=hosts, OMPI_MCA_plm_rsh_agent=agent)
-        self.alpha, self.beta = (self.host(*each, hosts) for each in [("alpha", "192.0.2.1"), ("beta", "10.73.0.2")])
+        self.alpha, self.beta = (self.host(*each, hosts) for each in [("alpha", "192.0.2.1"), ("beta", "192.0.2.2")])
         self.alpha.join(self.beta)
         self.addCleanup(self.end_all)
 
