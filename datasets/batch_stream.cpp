@@ -23,8 +23,10 @@ std::vector<int32_t> order_of_streams(int64_t n, int64_t batch) {
 
 }  // namespace
 
-std::vector<int32_t> epoch_order(SampleOrder order, int64_t n, int64_t batch, uint64_t seed, int64_t epoch,
-                                 const SampleLabels& labels) {
+namespace {
+
+std::vector<int32_t> order_without_buckets(SampleOrder order, int64_t n, int64_t batch, uint64_t seed, int64_t epoch,
+                                           const SampleLabels& labels) {
   if (order == SampleOrder::balanced) return balanced_order(*labels, seed, epoch);
   if (order == SampleOrder::streams) return order_of_streams(n, batch);
   std::vector<int32_t> out(static_cast<size_t>(n));
@@ -32,6 +34,16 @@ std::vector<int32_t> epoch_order(SampleOrder order, int64_t n, int64_t batch, ui
   if (order == SampleOrder::as_given) return out;
   Stream stream(seed, "order", uint64_t(epoch));
   for (size_t i = out.size(); i > 1; --i) std::swap(out[i - 1], out[stream.below(uint32_t(i))]);
+  return out;
+}
+
+}  // namespace
+
+std::vector<int32_t> epoch_order(SampleOrder order, int64_t n, int64_t batch, uint64_t seed, int64_t epoch,
+                                 const SampleLabels& labels, const SampleBuckets& buckets) {
+  std::vector<int32_t> out = order_without_buckets(order, n, batch, seed, epoch, labels);
+  const bool drawn = order == SampleOrder::drawn || order == SampleOrder::balanced;
+  if (buckets && drawn) form_batches(out, batch, *buckets, seed, epoch);
   return out;
 }
 
@@ -81,8 +93,8 @@ void BatchStream::stop() {
 
 void BatchStream::make_order(int64_t epoch) {
   if (epoch == order_epoch_) return;
-  order_ = std::make_shared<const std::vector<int32_t>>(
-      epoch_order(options_.order, reader_.size(), options_.batch, options_.seed, epoch, options_.labels));
+  order_ = std::make_shared<const std::vector<int32_t>>(epoch_order(
+      options_.order, reader_.size(), options_.batch, options_.seed, epoch, options_.labels, options_.buckets));
   order_epoch_ = epoch;
 }
 

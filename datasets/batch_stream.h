@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "datasets/length_buckets.h"
 #include "datasets/sample_reader.h"
 #include "neon/core/batch_share.h"
 
@@ -32,6 +33,7 @@ struct StreamOptions {
   uint64_t seed = 0;
   SampleOrder order = SampleOrder::drawn;
   SampleLabels labels = nullptr;
+  SampleBuckets buckets = nullptr;
   int64_t first = 0;  // number of the batch to begin with: where a run goes on
   int threads = 0;    // 0: available_threads()
   // For a sample that is left out the next one of the set that can be read stands in; otherwise its place is listed.
@@ -43,9 +45,9 @@ struct StreamOptions {
   BatchShare share(int64_t whole) const { return share_of(whole, keeps_places ? batch : whole, of); }
 };
 
-// The n samples of an epoch in that order.
+// The n samples of an epoch in that order. With buckets, batches of an order that is drawn are then formed by length.
 std::vector<int32_t> epoch_order(SampleOrder order, int64_t n, int64_t batch, uint64_t seed, int64_t epoch,
-                                 const SampleLabels& labels = nullptr);
+                                 const SampleLabels& labels = nullptr, const SampleBuckets& buckets = nullptr);
 
 // Which sample of a set it is, and in which epoch: augmentations draw by these. Where a sample may come several times,
 // `index` is the place in the epoch, so that each time is augmented in its own way.

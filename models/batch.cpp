@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "backends/graph/ops.h"
 #include "models/several_targets.h"
 #include "neon/core/key_error.h"
 
@@ -132,22 +133,44 @@ Expr labelled(Graph& graph, Value labels, DType dtype) {
   return cast(apply("greater_equal", each, each.constant(0)), dtype);
 }
 
+// A sample or target of that many steps in place of its own; 0: of its own.
+Shape of_steps(Shape shape, int64_t steps) {
+  return steps > 0 ? Shape{steps}.concat(shape.slice(1, shape.rank())) : shape;
+}
+
+// The first steps of sequences x (N,T,...); 0: all of them.
+Value first_steps(Graph& graph, Value x, int64_t steps) {
+  if (steps == 0 || graph.shape(x)[1] == steps) return x;
+  return graph.add(ops::slice, {x}, {{"axis", int64_t(1)}, {"first", int64_t(0)}, {"count", steps}});
+}
+
 }  // namespace
+
+DataLayout DataLayout::with_steps(int64_t steps) const {
+  DataLayout out = *this;
+  out.held_steps = sample[0];
+  out.sample = of_steps(sample, steps);
+  if (out.cuts_targets()) out.target = of_steps(target, steps);
+  return out;
+}
 
 Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const StepOptions& options, bool training) {
   Scope scope(graph, "batch");
   const Shape rows{set_size};
   Value indices = graph.input("indices", DType::i32, {options.batch});
-  Value all = graph.input("data", data.dtype, rows.concat(data.stored_sample()));
+  const int64_t held = data.held_steps;
+  Value all = graph.input("data", data.dtype, rows.concat(of_steps(data.stored_sample(), held)));
   const auto given_targets = [&] {
-    return gather(graph, graph.input("targets", data.target_dtype, rows.concat(data.target)), indices);
+    const Shape target = of_steps(data.target, data.cuts_targets() ? held : 0);
+    const Value batch = gather(graph, graph.input("targets", data.target_dtype, rows.concat(target)), indices);
+    return first_steps(graph, batch, data.cuts_targets() ? data.target[0] : 0);
   };
   Batch out;
   Expr x;
   Value target;
   std::optional<ImageBatch> images;
   if (options.augment.empty()) {
-    x = {graph, gather(graph, all, indices)};
+    x = {graph, first_steps(graph, gather(graph, all, indices), held > 0 ? data.sample[0] : 0)};
     if (data.ragged) x = without_padding(x, data, out.lengths);
     if (data.tokens == 0) x = scaled(x, data, compute_type(options.dtype));
   } else {

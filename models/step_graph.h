@@ -29,6 +29,12 @@ struct DataLayout : SampleMeaning {
   int64_t held = 0;  // training samples that `data` holds at a time; 0: all
   bool target_is_input = false;
   int64_t rows() const { return held ? held : train_size; }
+  // Steps that a sequence has in `data`, and in `targets` where each step has a label; 0: as many as in `sample`. A
+  // batch has the first steps, as many as `sample` has; the others are padding of all its samples.
+  int64_t held_steps = 0;
+  // The same facts for batches of sequences of so many steps at most.
+  DataLayout with_steps(int64_t steps) const;
+  bool cuts_targets() const { return held_steps > 0 && label_of == LabelOf::step && target_steps == 0; }
 };
 
 // Histograms of a step have a bin for each size that an f32 has: bin i is of 2^(kSizeOfZero + i), the first of 0 alone.

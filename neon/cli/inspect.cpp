@@ -86,6 +86,7 @@ void inspect_graph(Inspected& out) {
   if (out.check.train_size > 0) check_batch(out.options, out.step, out.layout);
   out.layout.held = samples_there(out.check, out.check.train_size, out.step.batch);
   for (const TrainedPhase& phase : experiment.phases()) {
+    check_buckets(experiment.params.buckets, phase.layout(out.layout), phase.source.rule);
     out.graphs.push_back(training_graph(phase, out.layout, out.step));
     if (out.check.train_size > 0) check_last_batch(out.options, out.graphs.back(), out.step, out.layout);
   }

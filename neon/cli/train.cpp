@@ -69,6 +69,7 @@ void check_fixed(const CommandLine& line, const OpenedRun& opened, const std::st
   check((options.rng_seed ? options.rng_seed : params.rng_seed) ==
             (began.rng_seed ? began.rng_seed : then.params.rng_seed),
         "rng_seed");
+  check(params.buckets == then.params.buckets, "buckets");
 }
 
 // With -v the weights of --model_file, with -vv what became of the step, with -vvv all of it.

@@ -18,17 +18,18 @@ std::shared_ptr<const RowReader> rows_to_stream(const Split& split, int64_t batc
   return ring_samples(rows->size(), batch, rows->bytes()) < rows->size() ? rows : nullptr;
 }
 
-SampleLabels labels_of(const Split& split) {
+}  // namespace
+
+SampleLabels labels_to_draw_by(SampleOrder order, const Split& split) {
+  if (order != SampleOrder::balanced) return nullptr;
   std::vector<int32_t> labels;
   for (int64_t i = 0; i < split.size(); ++i) labels.push_back(split.label(i));
   return std::make_shared<const std::vector<int32_t>>(std::move(labels));
 }
 
-}  // namespace
-
 std::unique_ptr<BatchFeed> make_feed(const Split& split, const FeedOptions& given) {
   FeedOptions options = given;
-  if (options.order == SampleOrder::balanced) options.labels = labels_of(split);
+  options.labels = labels_to_draw_by(options.order, split);
   if (auto rows = rows_to_stream(split, options.batch)) return std::make_unique<StreamFeed>(std::move(rows), options);
   return std::make_unique<MemoryFeed>(split, options);
 }

@@ -10,6 +10,7 @@
 #include "models/step_graph.h"
 #include "neon/core/key_error.h"
 #include "neon/core/message.h"
+#include "neon/train/buckets.h"
 #include "neon/train/callback.h"
 #include "neon/train/class_balance.h"
 #include "neon/train/net_outputs.h"
@@ -44,6 +45,7 @@ struct ExperimentParams {
   int64_t epochs = 10;
   bool shuffle = true;
   std::string sampling = "all";
+  Buckets buckets;
   bool draws_by_class() const { return sampling == "balanced"; }
   int64_t accumulate = 1;
   double ema = 0;
@@ -96,6 +98,10 @@ struct ExperimentParams {
     p("sampling", &ExperimentParams::sampling,
       "Samples of an epoch: all, or balanced, as many draws of which each class has the same number.",
       one_of({"all", "balanced"}));
+    p("buckets", &ExperimentParams::buckets,
+      "Forms training batches of sequences of similar lengths, each padded to the length of its bucket alone: a number "
+      "of buckets, whose lengths are chosen for the least padding, or lengths as in [20, 50, 100], to which that of "
+      "the longest sequence is added. 0: all batches are as long as the longest sequence.");
     p("accumulate", &ExperimentParams::accumulate,
       "Steps to average gradients over before each update, as if the batch were that many times larger. The count "
       "continues across epochs; steps left over at the end of the run change nothing.",

@@ -20,7 +20,8 @@ void MemoryFeed::bind(Program& program) {
 }
 
 void MemoryFeed::begin_epoch(int64_t epoch) {
-  order_ = epoch_order(options_.order, split_.size(), options_.batch, options_.seed, epoch, options_.labels);
+  order_ = epoch_order(options_.order, split_.size(), options_.batch, options_.seed, epoch, options_.labels,
+                       options_.buckets);
   if (options_.weight) order_.resize(size_t(batches_ * options_.batch), order_.back());
   if (options_.samples) {
     samples_.clear();

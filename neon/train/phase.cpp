@@ -31,10 +31,34 @@ Phase training_phase(const RunSetup& setup, const PhaseSpan& span) {
   return phase;
 }
 
+FeedOptions feed_options(const RunSetup& setup, const Phase& phase, uint64_t seed) {
+  FeedOptions out;
+  out.batch = setup.step.batch;
+  out.seed = seed;
+  out.order = phase.order;
+  out.buckets = setup.buckets;
+  out.samples = !setup.step.augment.empty();
+  out.of = setup.rank();
+  return out;
+}
+
+namespace {
+
+// The step of a whole batch of the longest sequences; with buckets the net must take the shortest, too.
+StepGraph graph_of_all_lengths(const RunSetup& setup, const Phase& phase) {
+  StepGraph out = phase.graph(setup.step.batch, setup.layout, 0);
+  if (!setup.buckets) return out;
+  const int64_t steps = setup.buckets->steps.front();
+  check_same_weights(out, phase.graph(setup.step.batch, setup.layout.with_steps(steps), 0), setup.layout.sample[0],
+                     steps);
+  return out;
+}
+
+}  // namespace
+
 std::vector<StepGraph> graphs_of_phases(RunSetup& setup, Variables& variables) {
   std::vector<StepGraph> out;
-  for (const PhaseSpan& span : setup.phases)
-    out.push_back(training_phase(setup, span).graph(setup.step.batch, setup.layout, 0));
+  for (const PhaseSpan& span : setup.phases) out.push_back(graph_of_all_lengths(setup, training_phase(setup, span)));
   check_shared(setup.experiment.phases(), out);
   setup.split.clear();
   for (const StepGraph& graph : out)

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "datasets/batch_stream.h"
+#include "neon/train/batch_feed.h"
 #include "neon/train/run_setup.h"
 
 namespace neon {
@@ -32,6 +33,9 @@ struct Phase {
 
 // A phase of the spec. `setup` must outlive it.
 Phase training_phase(const RunSetup& setup, const PhaseSpan& span);
+
+// How such a phase's batches are read, as every device reads them.
+FeedOptions feed_options(const RunSetup& setup, const Phase& phase, uint64_t seed);
 
 // The graphs of a step of all phases, that of the first player each. All variables of all phases are declared, so that
 // a checkpoint has them; setup.of_earlier_phases becomes known. Throws a config error where phases do not fit together.

@@ -1,6 +1,7 @@
 #include "neon/train/run_room.h"
 
 #include "neon/core/free_memory.h"
+#include "neon/train/batch_buckets.h"
 #include "neon/train/gpu_room.h"
 
 namespace neon {
@@ -13,8 +14,11 @@ size_t bytes_on_gpu(const RunSetup& setup, const Phase& phase, const DeviceOptio
   const FeedBytes training = feed_bytes(*phase.split, {.batch = batch, .samples = !setup.step.augment.empty()});
   DataLayout layout = setup.layout;
   layout.held = training.rows;
-  for (int player = 0; player < phase.players(); ++player)
-    needs.add_program(phase.graph(batch, layout, player).graph, training.each, player == 0, true);
+  const BatchBuckets buckets(*phase.split, feed_options(setup, phase, setup.step.seed));
+  for (size_t bucket = 0; bucket < buckets.count(); ++bucket)
+    for (int player = 0; player < phase.players(); ++player)
+      needs.add_program(phase.graph(batch, buckets.layout(layout, bucket), player).graph, training.each,
+                        player == 0 && bucket == 0, true);
   needs.hold(training.shared);
   if (const int64_t left = layout.train_size % batch)
     for (int player = 0; player < phase.players(); ++player)

@@ -21,9 +21,11 @@ RunSetup::RunSetup(Experiment& experiment_, Data data_, RunOptions options_, Ran
     const int64_t count = last ? epochs - first : std::min(phase.epochs, epochs - first);
     if (ranks && phase.source.rule)
       fail(ErrorKind::config, "a net that trains by a rule trains in one process; leave -m out");
+    check_buckets(params.buckets, phase.layout(layout), phase.source.rule);
     phases.push_back({&phase, first, count, last});
     first += count;
   }
+  buckets = make_buckets(params.buckets, data, step.batch);
   gpu = options.backend == "gpu";
   if (!gpu) return;
   std::string why_not;

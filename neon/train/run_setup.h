@@ -34,6 +34,7 @@ struct RunSetup {
   RunOptions options;
   StepOptions step;  // its seed is that of the run's start
   DataLayout layout;
+  SampleBuckets buckets = nullptr;  // of the training samples, where the spec asks for them
   int64_t epochs = 1, steps_per_epoch = 1;
   std::vector<PhaseSpan> phases;                    // those of the experiment, in order
   std::vector<std::string> of_earlier_phases = {};  // variables that the last phase has not

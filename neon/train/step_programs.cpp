@@ -21,34 +21,36 @@ StepRunner::StepRunner(const RunSetup& setup, Phase phase, Variables& variables,
 }
 
 void StepRunner::make_feed_of_phase() {
-  FeedOptions options;
-  options.batch = setup_.step.batch;
-  options.seed = position_.seed;
-  options.order = phase_.order;
-  options.samples = !setup_.step.augment.empty();
-  options.of = setup_.rank();
+  FeedOptions options = feed_options(setup_, phase_, position_.seed);
   options.device = setup_.device(position_, listener_);
   feed_ = make_feed(*phase_.split, options);
   layout_.held = feed_->rows();
+  buckets_.emplace(*phase_.split, options);
 }
 
 void StepRunner::compile_all() {
   full_ = compile(setup_.step.batch, position_.threads);
   check_last_batch(setup_.options, graph(), setup_.step, layout_);
-  if (const int64_t left = layout_.train_size % setup_.step.batch) ragged_ = compile(left, position_.threads);
+  if (const int64_t left = layout_.train_size % setup_.step.batch)
+    ragged_ = std::move(compile(left, position_.threads).back());
 }
 
-std::vector<StepProgram> StepRunner::compile(int64_t batch, int64_t threads) {
+std::vector<std::vector<StepProgram>> StepRunner::compile(int64_t batch, int64_t threads) {
+  const bool whole = batch == setup_.step.batch;
   DeviceOptions options = with_sequences(setup_.device(position_, listener_));
   options.name = phase_.name;
   options.program.threads = int(threads);
   // For one step of an epoch, timing algorithms takes longer than the fastest saves.
-  if (batch != setup_.step.batch) options.timed = false;
-  std::vector<StepProgram> out(size_t(phase_.players()));
-  for (size_t player = 0; player < out.size(); ++player) {
-    out[player].graph = phase_.graph(batch, layout_, int(player));
-    out[player].program = compile_program(out[player].graph.graph, variables_, options);
-    feed_->bind(*out[player].program);
+  if (!whole) options.timed = false;
+  std::vector<std::vector<StepProgram>> out;
+  for (size_t bucket = whole ? 0 : buckets_->count() - 1; bucket < buckets_->count(); ++bucket) {
+    out.emplace_back(size_t(phase_.players()));
+    for (size_t player = 0; player < out.back().size(); ++player) {
+      StepProgram& made = out.back()[player];
+      made.graph = phase_.graph(batch, buckets_->layout(layout_, bucket), int(player));
+      made.program = compile_program(made.graph.graph, variables_, options);
+      feed_->bind(*made.program);
+    }
   }
   return out;
 }
@@ -64,9 +66,9 @@ void StepRunner::choose_threads() {
     // The time that steps wait for data says nothing about the threads.
     const auto busy = [&] { return now_seconds() - feed_->waited(); };
     for (int i = 0; i < kWarmUp + kTimed && !stop_signal(); ++i) {
-      const double before = busy();
+      const double before = busy(), work = buckets_->work(batch_number());
       run(1);
-      if (i >= kWarmUp) times.push_back(busy() - before);
+      if (i >= kWarmUp) times.push_back((busy() - before) / work);
     }
     if (times.size() < kTimed) break;  // stopped by a signal
     const double mean = std::accumulate(times.begin(), times.end(), 0.0) / kTimed;

@@ -108,9 +108,9 @@ int64_t StepRunner::run(int64_t most) {
   if (most == 0) return 0;
   const int64_t full_steps = layout_.train_size / setup_.step.batch;
   const bool full = position_.step_in_epoch < full_steps;
-  std::vector<StepProgram>& all = full ? full_ : ragged_;
+  std::vector<StepProgram>& all = full ? full_[buckets_->of(batch_number())] : ragged_;
   StepProgram& now = all[0];
-  most = std::min<int64_t>(most, full ? full_steps - position_.step_in_epoch : 1);
+  most = full ? buckets_->alike(batch_number(), std::min(most, full_steps - position_.step_in_epoch)) : 1;
   for (const StepProgram& each : all)
     most = std::min<int64_t>({most, each.program->depth("cost"), each.program->depth("finite")});
   if (setup_.scales_loss()) most = std::min(most, steps_to_growth(position_));
@@ -175,10 +175,13 @@ double StepRunner::repeat(int64_t count) {
 }
 
 std::vector<double> StepRunner::time_kernels() {
-  Program& program = *full_[0].program;
+  Program& program = *full_.back()[0].program;
   program.time_kernels(true);
-  begin_epoch_if_ended(setup_.step.batch);  // kernels are those of a whole batch
-  repeat(1);
+  for (bool longest = false; !longest;) {
+    begin_epoch_if_ended(setup_.step.batch);  // kernels are those of a whole batch
+    longest = buckets_->of(batch_number()) + 1 == buckets_->count();
+    repeat(1);
+  }
   std::vector<double> out = program.kernel_milliseconds();
   program.time_kernels(false);
   return out;

@@ -1,9 +1,11 @@
 // The steps of one phase: its programs, the batches that they read, the step record, the loss scale, the threads.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "neon/train/batch_buckets.h"
 #include "neon/train/batch_feed.h"
 #include "neon/train/callback.h"
 #include "neon/train/phase.h"
@@ -39,14 +41,15 @@ class StepRunner {
   StepRunner(const RunSetup& setup, Phase phase, Variables& variables, Position& position, StepObserver& observer,
              Listener& listener);
 
-  const StepGraph& graph() const { return full_[0].graph; }
+  // The graph of a whole batch, of the longest sequences where there are buckets.
+  const StepGraph& graph() const { return full_.back()[0].graph; }
   // The graphs of all players.
   std::vector<const StepGraph*> graphs() const {
     std::vector<const StepGraph*> out;
-    for (const StepProgram& each : full_) out.push_back(&each.graph);
+    for (const StepProgram& each : full_.back()) out.push_back(&each.graph);
     return out;
   }
-  const Program& program() const { return *full_[0].program; }
+  const Program& program() const { return *full_.back()[0].program; }
   const BatchFeed& feed() const { return *feed_; }
 
   // At most so many steps, all of one program; on a GPU they are under way together. Moves the position. Returns how
@@ -69,7 +72,8 @@ class StepRunner {
  private:
   void make_feed_of_phase();
   void compile_all();
-  std::vector<StepProgram> compile(int64_t batch, int64_t threads);
+  // By bucket and player; of a short batch for the last bucket alone.
+  std::vector<std::vector<StepProgram>> compile(int64_t batch, int64_t threads);
   double weights_together(int64_t update) const;
   int64_t updates_before(int64_t step) const;
   void count_step(bool finite);
@@ -90,8 +94,10 @@ class StepRunner {
   Listener& listener_;
   DataLayout layout_;
   std::unique_ptr<BatchFeed> feed_;
-  // One for each player. ragged_: for the last, shorter batch of an epoch; may be empty.
-  std::vector<StepProgram> full_, ragged_;
+  std::optional<BatchBuckets> buckets_;
+  // One for each player; full_ of each bucket. ragged_: for the last, shorter batch of an epoch; may be empty.
+  std::vector<std::vector<StepProgram>> full_;
+  std::vector<StepProgram> ragged_;
   double last_cost_ = 0;
 };
 

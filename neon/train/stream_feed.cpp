@@ -71,6 +71,7 @@ std::unique_ptr<BatchStream> StreamFeed::open(BatchRing& ring, int slots, int64_
   options.seed = options_.seed;
   options.order = options_.order;
   options.labels = options_.labels;
+  options.buckets = options_.buckets;
   options.first = first;
   options.threads = options_.threads;
   options.stand_ins = !options_.weight;

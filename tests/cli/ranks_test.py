@@ -52,6 +52,19 @@ optimizer: RMSProp
 batch_size: 6
 epochs: 2
 """
+COPIES = """\
+dataset: {CopyTask: {length: 6, symbols: 3, ntrain: 45, ntest: 10}}
+layers:
+  - Embedding: {nout: 4, init: Kaiming}
+  - GRU: {output_size: 5, init: Kaiming}
+  - Dropout: 0.8
+  - Affine: {nout: classes, init: Kaiming, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: Adam
+batch_size: 8
+buckets: 3
+epochs: 4
+"""
 LONG = """\
 dataset: {UniformRandom: {ntrain: 800, ntest: 40, nin: 10, nout: 3}}
 layers: [Affine: {nout: 8, init: Kaiming, activation: Tanh}, Affine: {nout: 3, init: Kaiming, activation: Softmax}]
@@ -137,6 +150,10 @@ class Ranks(Case):
         for key in "class_weights: balanced", "sampling: balanced", "class_weights: {3: 0.25, 7: 4}":
             name, value = key.split(": ", 1)
             self.check_ranks(self.spec(IMAGES, **{name: value}), ranks=(2, 3))
+
+    def test_batches_by_length(self):
+        """All ranks pad a batch to the same length."""
+        self.check_ranks(self.spec(COPIES), ranks=(2, 3))
 
     def test_streamed_samples(self):
         """Threads read the share of each rank from shards."""

@@ -48,12 +48,14 @@ struct Result {
   std::map<std::string, std::vector<double>> gradients;
 };
 
-Result result_of(const std::string& layers, int64_t steps, bool tokens, bool of_steps, DType dtype) {
+// `cut_to`: the steps of the batch, where they are fewer than those that samples are held with.
+Result result_of(const std::string& layers, int64_t steps, bool tokens, bool of_steps, DType dtype,
+                 int64_t cut_to = 0) {
   const Ragged ragged(steps, tokens, of_steps);
+  const DataLayout layout = cut_to > 0 ? ragged.layout.with_steps(cut_to) : ragged.layout;
   const Network network = network_of(yaml_of(layers));
   const auto cost = Registry<Cost>::get().create(yaml_of("CrossEntropyMulti"));
-  const StepGraph graph =
-      gradient_graph(network, *cost, ragged.layout, {.dtype = dtype, .batch = kRaggedSamples}, true);
+  const StepGraph graph = gradient_graph(network, *cost, layout, {.dtype = dtype, .batch = kRaggedSamples}, true);
   Variables variables;
   const auto program = compile_for_cpu(graph.graph, variables, {.threads = 1});
   for (const auto& [name, tensor] : variables.all()) {
@@ -139,6 +141,18 @@ TEST_CASE("padding changes no cost and no gradient, however much of it there is"
               check_close(more.gradients.at(name)[i], gradient[i], 64 * unit_roundoff(dtype));
             }
         }
+}
+
+TEST_CASE("a batch that is cut to the length of its longest sequence has the bits of sequences held so") {
+  for (const bool tokens : {true, false})
+    for (const bool of_steps : {true, false})
+      for (const std::string& net : nets(tokens, of_steps)) {
+        INFO(net << (of_steps ? ", a class a step" : ", a class a sample"));
+        const Result held = result_of(net, 5, tokens, of_steps, DType::f32),
+                     cut = result_of(net, 12, tokens, of_steps, DType::f32, 5);
+        CHECK(cut.cost == held.cost);
+        CHECK(cut.gradients == held.gradients);
+      }
 }
 
 // One sample alone has the cost that it has in a batch with longer ones.

@@ -1,0 +1,82 @@
+#!/usr/bin/python3
+"""Batches by length: the costs of their samples are those at full length, and what cannot be sorted is refused."""
+import random
+
+import h5py
+
+import support
+from support import Case
+
+NET = """\
+layers:
+  - GRU: {output_size: 6, init: GlorotUniform}
+  - RecurrentLast
+  - Affine: {nout: classes, init: GlorotUniform, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: {Adam: {learning_rate: 0.02}}
+batch_size: 8
+epochs: 3
+"""
+WALKS = "dataset: {Sequences: {path: walks.csv, id: who, target: kind, test: 0}}\n" + NET
+
+
+class Buckets(Case):
+    BACKEND = "cpu"
+
+    def walks(self, count=101, longest=40):
+        rng = random.Random(3)
+        rows = ["who,x,kind"]
+        for i in range(count):
+            for _ in range(longest if i == 0 else 1 + int(min(rng.random(), rng.random()) * longest)):
+                rows.append(f"{i},{rng.gauss(0.3 if i % 2 else -0.3, 1):.4f},{'ud'[i % 2]}")
+        self.write("walks.csv", "\n".join(rows) + "\n")
+
+    def test_samples_cost_what_they_cost_at_full_length(self):
+        """Without learning, the mean over an epoch is that of an evaluation of the same samples, and so is each epoch."""
+        self.walks()
+        spec = self.write("s.yaml", WALKS.replace("0.02", "1.0e-30").replace("test: 0", "test: walks.csv") + "buckets: 4\n")
+        orders = []
+        for options in [], ["--set", "buckets=[3, 9, 27]"], ["--set", "buckets=1"]:
+            self.neon("-d", "f64", "-r", "2", "--eval_freq", "1", "-o", "run.h5", spec, *options)
+            with h5py.File(self.path("run.h5")) as file:
+                steps = file["cost/train"][:].reshape(3, 13)
+                evaluated = file["cost/loss"][:]
+            for costs, whole in zip(steps, evaluated):
+                self.assertAlmostEqual((sum(costs[:12]) * 8 + costs[12] * 5) / 101, whole, delta=1e-6 * whole)
+            self.assertNotEqual(list(steps[0]), list(steps[1]))
+            orders.append(steps.tolist())
+        self.assertNotEqual(orders[0], orders[1])
+
+    def test_a_run_tells_lengths_and_padding(self):
+        self.walks()
+        said = self.neon("-r", "1", self.write("s.yaml", WALKS + "buckets: [5, 10, 20]\n")).err
+        self.assertRegex(said, r"\bbatches of up to 5, 10, 20 or 40 steps: \d+ % of the steps are padding, \d+ % without buckets\n")
+
+    def test_what_cannot_be_is_refused(self):
+        self.walks()
+        spec = self.write("s.yaml", WALKS + "buckets: 4\n")
+        for value, says in ("-1", "buckets: -1 is not in [0, 64]"), ("[9, 3]", "buckets[1]: the length 3 stands behind 9"), \
+                ("[9, 99]", "buckets: has the length 99, and the longest sequences have 40 steps"), ("few", "found 'few'"), \
+                ("{a: 1}", "expected a number of buckets or [length, ...]"), ("65", "not in [0, 64]"), ("[0]", "buckets[0]: 0 is not in"):
+            for verb in [], ["check"]:
+                self.refused(2, *verb, spec, "--set", f"buckets={value}", says=says)
+        self.refused(2, spec, "--set", "shuffle=false", says="buckets draw the order of batches; leave shuffle out")
+        images = self.write("i.yaml", "dataset: {Digits: {ntrain: 20, ntest: 4}}\nlayers: [Affine: {nout: classes, init: Kaiming, "
+                            "activation: Softmax}]\ncost: CrossEntropyMulti\noptimizer: Adam\nbuckets: 2\nbatch_size: 5\n")
+        for verb in [], ["check"]:
+            self.refused(2, *verb, images, says="buckets: sorts sequences of different lengths, and the samples (1, 28, 28) are no sequences")
+        # Weights for each step of the longest sequence.
+        steps = self.write("p.yaml", WALKS.replace("  - RecurrentLast\n", "  - LearnedPositions: {init: {Gaussian: {scale: 0.02}}}\n  - RecurrentLast\n") + "buckets: 4\n")
+        self.refused(2, steps, says="for sequences of")
+        self.neon(steps, "--set", "layers[1].LearnedPositions.steps=40", "-e", "1")
+
+    def test_a_run_keeps_its_buckets(self):
+        self.walks()
+        spec = self.write("s.yaml", WALKS + "buckets: 4\n")
+        self.neon("-r", "1", "-s", "m.safetensors", spec, "-e", "1")
+        self.refused(2, "resume", "-e", "2", "m.safetensors", "--set", "buckets=3", says="buckets cannot change when a run goes on")
+        self.neon("resume", "-e", "2", "m.safetensors")
+
+
+if __name__ == "__main__":
+    support.main()
