@@ -16,6 +16,7 @@
 #include "neon/train/gpu_room.h"
 #include "neon/train/taken_weights.h"
 #include "neon/train/terminal.h"
+#include "neon/train/torch_weights.h"
 
 namespace neon {
 
@@ -53,11 +54,12 @@ void check_files(const CommandLine& line, const Inspected& in) {
   const RunOptions& options = in.options;
   if (!options.model_file.empty()) {
     std::vector<std::string> warnings;
-    const TensorFile file = load_checkpoint(options.model_file, warnings);
+    const TakingNet net{in.spec.experiment->network(), in.graph(), in.check.class_names, options.caffe,
+                        in.layout.channels_last || !in.step.augment.empty()};
+    const TensorFile file = load_weights(options.model_file, net, warnings);
     print_warnings(warnings);
     Variables variables;
     declare_variables(in.graph().graph, variables);
-    const TakingNet net{in.spec.experiment->network(), in.graph(), in.check.class_names, options.caffe};
     const TakenWeights taken = take_weights(file, options.model_file, net, variables);
     print_message(text(options.model_file, ": ", taken.line()));
     print_warnings(taken.notes);

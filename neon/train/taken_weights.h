@@ -24,6 +24,7 @@ struct TakingNet {
   const StepGraph& graph;                       // of its training step
   const std::vector<std::string>& class_names;  // of its data
   bool caffe = false;
+  bool data_channels_last = false;  // images come to the net as (N,H,W,C)
 };
 
 // Copies the tensors of the checkpoint `file`, read from `path`, that have the name and the shape of one of the net's;

@@ -10,6 +10,7 @@
 #include "neon/train/run_room.h"
 #include "neon/train/shared_rows.h"
 #include "neon/train/signals.h"
+#include "neon/train/torch_weights.h"
 #include "neon/train/trainer.h"
 
 namespace neon {
@@ -33,10 +34,11 @@ TakenWeights take_first_weights(const RunSetup& setup, const StepGraph& graph, V
                                 RunReport& report) {
   const std::string& path = setup.options.model_file;
   std::vector<std::string> messages;
-  const TensorFile file = with_own_rows(load_checkpoint(path, messages), setup);
+  const TakingNet net{setup.experiment.network(), graph, setup.data.class_names, setup.options.caffe,
+                      setup.layout.channels_last || !setup.step.augment.empty()};
+  const TensorFile file = with_own_rows(load_weights(path, net, messages), setup);
   report.messages(messages);
-  const TakenWeights taken = take_weights(
-      file, path, {setup.experiment.network(), graph, setup.data.class_names, setup.options.caffe}, variables);
+  const TakenWeights taken = take_weights(file, path, net, variables);
   report.message(text(path, ": ", taken.line()));
   report.messages(taken.notes);
   return taken;

@@ -19,6 +19,7 @@ import golden_nets
 import golden_optimizers
 import golden_seq2seq
 import golden_shared
+import golden_torch_weights
 import golden_transforms
 from golden_file import write
 
@@ -34,3 +35,4 @@ if __name__ == "__main__":
     write("models/golden/mlp.json", [golden_nets.mlp()])
     write("models/golden/seq2seq.json", golden_seq2seq.nets())
     write("models/golden/shared.json", golden_shared.nets())
+    write("cli/golden/torch_weights.json", golden_torch_weights.nets())

@@ -1,0 +1,182 @@
+#include "neon/train/torch_weights.h"
+
+#include <algorithm>
+#include <set>
+
+#include "neon/core/message.h"
+#include "neon/train/checkpoint.h"
+#include "neon/train/checkpoint_verify.h"
+#include "neon/train/file_lock.h"
+#include "neon/train/torch_layout.h"
+#include "neon/train/torch_modules.h"
+
+namespace neon {
+
+namespace {
+
+// A file does not say what was added to its variances; this is PyTorch's default.
+constexpr double kTorchEpsilon = 1e-5;
+
+// An array of the net and the module that it may be of.
+struct Place {
+  std::string name, owner;           // "conv1/W", "conv1"
+  std::vector<std::string> modules;  // names to look for
+  std::string part;                  // "weight"
+  const Parameter* parameter = nullptr;
+  bool is_variance = false;
+  std::string gamma;  // of a variance: the array of the same batch norm
+};
+
+Tensor scaled(const Tensor& values, double factor) {
+  if (factor == 1 || !is_floating(values.dtype())) return values;
+  Tensor out = values.clone();
+  for (int64_t i = 0; i < out.elements(); ++i) out.set(i, values.at(i) * factor);
+  return out;
+}
+
+// The part of a module that an array is; "" for an array that no module has.
+std::string part_of(const std::string& array, const std::string& layer_class) {
+  if (array == "gmean") return "running_mean";
+  if (array == "gvar") return "running_var";
+  if (array == "gamma" || array == "W") return "weight";
+  return array == "beta" || (array == "b" && layer_class == "Bias") ? "bias" : "";
+}
+
+std::pair<std::string, std::string> part_and_array(const std::string& name) {
+  const size_t slash = name.rfind('/');
+  return {name.substr(0, slash), name.substr(slash + 1)};
+}
+
+std::vector<Place> places_of(const StepGraph& graph) {
+  std::vector<Place> out;
+  for (const Parameter& p : graph.parameters) {
+    Place place{p.name, p.owner, {p.layer}, part_of(part_and_array(p.name).second, p.layer_class), &p, false, ""};
+    if (p.layer_class != "BatchNorm" && p.layer != p.owner) place.modules.push_back(p.owner);
+    out.push_back(std::move(place));
+  }
+  for (const LayerState& s : graph.states) {
+    const auto [part, array] = part_and_array(s.name);
+    const auto gamma = std::ranges::find(graph.parameters, part + "/gamma", &Parameter::name);
+    if (gamma == graph.parameters.end()) continue;
+    out.push_back({s.name, s.owner, {gamma->layer}, part_of(array, ""), nullptr, array == "gvar", gamma->name});
+  }
+  return out;
+}
+
+class Conversion {
+ public:
+  Conversion(const TensorFile& file, const std::string& path, const TakingNet& net)
+      : file_(file), path_(path), net_(net), modules_(torch_modules(file)), places_(places_of(net.graph)) {
+    std::set<std::string> owners;
+    for (const Parameter& p : net.graph.parameters) owners.insert(p.owner);
+    const std::vector<std::string> last = net.network.last_of(owners);
+    last_.insert(last.begin(), last.end());
+  }
+
+  TensorFile run(std::vector<std::string>& messages) {
+    TensorFile out;
+    out.path = path_;
+    for (const Place& place : places_)
+      if (const Tensor* const stored = stored_for(place))
+        out.tensors.push_back({place.name, converted(place, *stored)});
+    if (out.tensors.empty()) no_module();
+    for (const auto& [name, module] : modules_)
+      for (const auto& [part, tensor] : module.parts)
+        if (!used_.contains(tensor)) out.tensors.push_back({name.empty() ? part : name + "." + part, *tensor});
+    if (moved_ != 0)
+      messages.push_back(text("note: the running variances of ", path_, " are taken to be for an eps of ",
+                              kTorchEpsilon, ", PyTorch's default; the net adds ", moved_ + kTorchEpsilon,
+                              ", so the variances become less by ", moved_));
+    return out;
+  }
+
+ private:
+  const Tensor* stored_for(const Place& place) const {
+    if (place.part.empty()) return nullptr;
+    for (const std::string& name : place.modules) {
+      const auto module = modules_.find(name);
+      if (module == modules_.end()) continue;
+      if (const Tensor* const found = module->second.find(place.part)) return found;
+    }
+    return nullptr;
+  }
+
+  Tensor converted(const Place& place, const Tensor& stored) {
+    used_.insert(&stored);
+    if (place.is_variance) return moved(place, stored);
+    if (!place.parameter) return stored;
+    const Parameter& p = *place.parameter;
+    const Shape expected = torch_shape(p);
+    if (stored.shape() != expected && !last_.contains(p.owner)) other_shape(place, stored, expected);
+    if (stored.shape() != expected)
+      return are_filters(p) && stored.shape().rank() == expected.rank() ? with_filter_channels_last(stored) : stored;
+    if (p.is_split())
+      fail(ErrorKind::config, path_, ": ", place.name, " is split over devices, and weights of PyTorch's modules are ",
+           "taken by whole layers; take them in a run with one device (-s), and begin this one with its checkpoint");
+    if (!are_filters(p) && p.layer_class != "Linear") return stored;
+    const std::optional<Shape> images =
+        are_filters(p) ? std::nullopt : images_before(net_.graph.graph, p, net_.data_channels_last);
+    const Tensor laid = are_filters(p) ? with_filter_channels_last(stored)
+                        : images       ? with_columns_channels_last(stored, *images)
+                                       : stored;
+    return scaled(laid, 1 / kept_before(net_.graph.graph, p));
+  }
+
+  // The variance with which the net's eps gives what the file's gives with its own.
+  Tensor moved(const Place& place, const Tensor& stored) {
+    const double more = epsilon_of(net_.graph.graph, place.gamma).value_or(kTorchEpsilon) - kTorchEpsilon;
+    if (more == 0 || !is_floating(stored.dtype())) return stored;
+    moved_ = more;
+    Tensor out = stored.converted(DType::f64);
+    for (int64_t i = 0; i < out.elements(); ++i) out.set(i, stored.at(i) - more);
+    return out;
+  }
+
+  [[noreturn]] void other_shape(const Place& place, const Tensor& stored, const Shape& expected) const {
+    fail(ErrorKind::config, path_, " does not fit the net: ", name_in_file(stored), " is ", stored.shape(),
+         " in the file, and ", place.name, " of the net would be ", expected, " there; a layer of another name begins ",
+         "anew");
+  }
+
+  [[noreturn]] void no_module() const {
+    std::vector<std::string> names;
+    for (const auto& [name, module] : modules_) names.push_back(name);
+    fail(ErrorKind::config, path_, " has weights of PyTorch's modules, and no layer has the name of one; give layers ",
+         "the names of their modules, as in `name: ", names.front(), "`. The modules are ", list_text(names));
+  }
+
+  std::string name_in_file(const Tensor& stored) const {
+    return std::ranges::find_if(file_.tensors, [&](const NamedTensor& each) { return &each.tensor == &stored; })->name;
+  }
+
+  const TensorFile& file_;
+  const std::string& path_;
+  const TakingNet& net_;
+  std::map<std::string, TorchModule> modules_;
+  std::vector<Place> places_;
+  std::set<std::string> last_;
+  std::set<const Tensor*> used_;
+  double moved_ = 0;
+};
+
+// Whether the file at `path` is a sound .safetensors file of PyTorch's tensors, and no checkpoint.
+bool is_of_torch(const std::string& path) try {
+  const SafetensorsReader reader(path);
+  if (reader.header().metadata.contains(kFormatKey)) return false;
+  std::vector<std::string> names;
+  for (const TensorEntry& entry : reader.header().entries) names.push_back(entry.name);
+  return are_torch_names(names);
+} catch (const Error&) {
+  return false;  // load_checkpoint() says what is wrong
+}
+
+}  // namespace
+
+TensorFile load_weights(const std::string& given, const TakingNet& net, std::vector<std::string>& messages) {
+  const std::string path = follow_links(given);
+  if (!is_of_torch(path)) return load_checkpoint(given, messages);
+  const TensorFile file = read_safetensors(path);
+  return Conversion(file, given, net).run(messages);
+}
+
+}  // namespace neon

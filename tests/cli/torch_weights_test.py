@@ -1,0 +1,144 @@
+#!/usr/bin/python3
+"""--model_file with weights of PyTorch's modules: a net gives the outputs that PyTorch gives, and a file that does not
+fit is refused."""
+import json
+import os
+import struct
+
+import numpy as np
+
+import support
+from support import Case
+
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden", "torch_weights.json")) as file:
+    GOLDEN = {case["title"]: case for case in json.load(file)}
+
+HEAD = """\
+dataset: {NPZ: {path: d.npz, regression: true}}
+cost: MeanSquared
+optimizer: {GradientDescentMomentum: {learning_rate: 0}}
+batch_size: 4
+epochs: 1
+"""
+CONV = "init: Kaiming, padding: 1, fshape: 3"
+RESNET = f"""\
+freeze: ['conv*', 'bn*', 'layer*']
+layers:
+  - Conv: {{name: conv1, {CONV}, nofm: 4, batch_norm: true, bn_name: bn1, activation: Rectlin}}
+  - MergeSum:
+      - - Conv: {{name: layer1.0.conv1, {CONV}, nofm: 4}}
+        - BatchNorm: {{name: layer1.0.bn1, eps: 0.00001}}
+        - Activation: Rectlin
+        - Conv: {{name: layer1.0.conv2, {CONV}, nofm: 4, batch_norm: true, bn_name: layer1.0.bn2}}
+      - [SkipNode]
+  - Activation: Rectlin
+  - MergeSum:
+      - - Conv: {{name: layer2.0.conv1, {CONV}, nofm: 6, strides: 2, batch_norm: true, bn_name: layer2.0.bn1, activation: Rectlin}}
+        - Conv: {{name: layer2.0.conv2, {CONV}, nofm: 6, batch_norm: true, bn_name: layer2.0.bn2}}
+      - [Conv: {{name: layer2.0.downsample.0, init: Kaiming, fshape: 1, nofm: 6, strides: 2, batch_norm: true, bn_name: layer2.0.downsample.1}}]
+  - Activation: Rectlin
+  - Pooling: {{fshape: all, op: avg}}
+  - Affine: {{name: fc, nout: 3, init: Kaiming, bias: {{Constant: 0}}}}
+"""
+ZERO = "init: Kaiming, bias: {Constant: 0}"
+ALEXNET = f"""\
+layers:
+  - Conv: {{name: features.0, {ZERO}, fshape: 3, padding: 1, nofm: 4, activation: Rectlin}}
+  - Pooling: 2
+  - Conv: {{name: features.3, {ZERO}, fshape: [3, 1], nofm: 6, groups: 2, activation: Rectlin}}
+  - Dropout: 0.5
+  - Affine: {{name: classifier.1, {ZERO}, nout: 5, activation: Rectlin}}
+  - Dropout: 0.5
+  - Affine: {{name: classifier.4, {ZERO}, nout: 3}}
+"""
+UPSCALED = f"""\
+layers:
+  - Deconv: {{name: up, {ZERO}, fshape: [2, 3], strides: 2, nofm: 2}}
+  - Affine: {{name: first, {ZERO}, nout: 4}}
+  - LayerNorm: {{name: norm}}
+  - Affine: {{name: last, nout: 3, init: Kaiming}}
+"""
+SPECS = {"resnet": RESNET, "alexnet": ALEXNET, "upscaled": UPSCALED}
+
+
+def array(golden):
+    return np.array(golden["values"]).reshape(golden["shape"])
+
+
+class Weights(Case):
+    def state(self, title):
+        return {name: array(value) if isinstance(value, dict) else np.array(value) for name, value in GOLDEN[title]["state"].items()}
+
+    def write_state(self, state, name="t.safetensors"):
+        """As the safetensors package writes a file: sorted names, and no metadata of neon's."""
+        header, data = {"__metadata__": {"format": "pt"}}, b""
+        for key in sorted(state):
+            counter = key.endswith("num_batches_tracked")
+            content = np.ascontiguousarray(state[key], "<i8" if counter else "<f4").tobytes()
+            header[key] = {"dtype": "I64" if counter else "F32", "shape": list(np.shape(state[key])), "data_offsets": [len(data), len(data) + len(content)]}
+            data += content
+        text = json.dumps(header).encode()
+        return self.write(name, struct.pack("<Q", len(text)) + text + data)
+
+    def begin(self, title, **changes):
+        """Writes the data, the file and the spec of a golden net."""
+        inputs = array(GOLDEN[title]["inputs"])
+        np.savez(self.path("d.npz"), x_train=inputs, y_train=np.zeros((4, 3)), x_test=inputs, y_test=np.zeros((4, 3)))
+        np.save(self.path("x.npy"), inputs)
+        self.write_state(self.state(title))
+        return self.spec(HEAD + SPECS[title], **changes)
+
+    def said(self, *arguments, **more):
+        err = self.neon(*arguments, "--model_file", "t.safetensors", **more).err
+        return [line for line in err.splitlines() if "tensors taken" in line][0].removeprefix("t.safetensors: ")
+
+    def check_outputs(self, title, *arguments):
+        out = self.neon("predict", *arguments, "m.safetensors", "x.npy").out.splitlines()[1:]
+        got = np.array([[float(x) for x in line.split(",")[1:]] for line in out])
+        np.testing.assert_allclose(got, array(GOLDEN[title]["outputs"]), atol=1e-6, rtol=1e-5)
+
+    def test_outputs_are_those_of_pytorch(self):
+        for title in sorted(SPECS):
+            spec = self.begin(title)
+            for more in ([], ["--set", "augment=[Brightness: {range: [1, 1]}]"]) if title == "alexnet" else ([],):
+                self.assertRegex(self.said("-d", "f64", "-s", "m.safetensors", spec, *more), "^all [0-9]+ tensors taken$")
+                self.check_outputs(title)
+                self.assertEqual(self.said("check", spec, *more), self.said("-s", "m.safetensors", spec, *more))
+
+    def test_another_head_begins_anew_and_all_is_said(self):
+        spec = self.begin("resnet")
+        state = self.state("resnet")
+        state["fc.weight"], state["fc.bias"] = np.ones((10, 6)), np.ones(10)
+        del state["layer1.0.bn1.bias"]
+        self.write_state({**state, "layer3.0.conv1.weight": np.ones((2, 2, 3, 3)), "conv1.bias": np.ones(4)})
+        self.assertEqual(self.said(spec), "29 of 32 tensors taken; new: layer1.0.bn1/beta, fc/W (3, 6) in place of (10, 6), "
+                         "fc_bias/b (3) in place of (10); not used: conv1.bias, layer3.0.conv1.weight")
+
+    def test_eps_is_said(self):
+        spec = self.begin("resnet")
+        said = "note: the running variances of t.safetensors are taken to be for an eps of 1e-05, PyTorch's default; the net adds 0.001"
+        self.assertIn(said, self.neon(spec, "--model_file", "t.safetensors").err)
+        self.assertNotIn("variances", self.neon(self.begin("alexnet"), "--model_file", "t.safetensors").err)
+
+    def test_what_does_not_fit_is_refused(self):
+        spec = self.begin("resnet")
+        for verb in [], ["check"]:
+            self.refused(2, *verb, "--model_file", "t.safetensors", spec, "--set", "layers[0].fshape=5", "--set", "layers[0].padding=2",
+                         says="t.safetensors does not fit the net: conv1.weight is (4, 3, 3, 3) in the file, and conv1/W of the net "
+                         "would be (4, 3, 5, 5) there")
+        plain = self.begin("alexnet")
+        text = self.read(plain).decode()
+        for name in "features.0", "features.3", "classifier.1", "classifier.4":
+            text = text.replace(f"name: {name}, ", "")
+        self.refused(2, "--model_file", "t.safetensors", self.write("o.yaml", text), says=(
+            "no layer has the name of one; give layers the names of their modules, as in `name: classifier.1`",
+            "The modules are classifier.1, classifier.4, features.0, features.3"))
+        # Names of neither kind are no weights, and a damaged file is told as one.
+        self.write_state({"a": np.ones(3)})
+        self.refused(3, "--model_file", "t.safetensors", spec, says="a sound .safetensors file, but not a checkpoint")
+        self.write("t.safetensors", self.read(self.write_state(self.state("resnet")))[:-1])
+        self.refused(3, "--model_file", "t.safetensors", spec, says="the file was cut off")
+
+
+if __name__ == "__main__":
+    support.main()
