@@ -19,7 +19,10 @@ constexpr size_t kPart = size_t(1) << 20;   // bytes that go from one rank to an
 constexpr size_t kWhole = size_t(1) << 13;  // arrays of as many bytes go to each rank at once
 constexpr const char* kDoing = "an exchange between ranks";
 // Looks at an exchange before other threads get the processor, between looks for messages and at the clock.
-constexpr int64_t kSpins = 2000, kMessages = 16, kClock = 256;
+constexpr int64_t kSpins = 2000, kCrowdedSpins = 100, kMessages = 16, kClock = 256;
+// A processor is crowded where it comes back after more seconds than kTaken. Waits then sleep, for so many exchanges.
+constexpr double kTaken = 50e-6;
+constexpr int64_t kNap = 20'000, kCrowdedWaits = 1000;  // kNap in nanoseconds; the system adds up to 50'000
 // A rank for which others wait is asked after so many seconds, and more if waits have taken long so far. It has some
 // more to answer.
 constexpr double kPatience = 6, kTimesLongest = 3, kToAnswer = 2;
@@ -100,13 +103,15 @@ void MpiRanks::pass(std::span<const Given> give, std::span<const Taken> take) {
 
 void MpiRanks::wait(std::span<MPI_Request> requests) {
   const double begin = seconds_now();
+  const int64_t spins = crowded_ > 0 ? kCrowdedSpins : kSpins;
   double waited = 0;
   int there = 0;
+  crowded_ = std::max(crowded_ - 1, int64_t(0));
   for (int64_t looks = 0;; ++looks) {
     check_mpi(MPI_Testall(int(requests.size()), requests.data(), &there, MPI_STATUSES_IGNORE), kDoing);
     if (there) break;
-    if (looks < kSpins) continue;
-    sched_yield();
+    if (looks < spins) continue;
+    give_way();
     if (looks % kMessages == 0) {
       messages_.take();
       if (messages_.any_failed()) throw RankLost();
@@ -118,6 +123,18 @@ void MpiRanks::wait(std::span<MPI_Request> requests) {
   }
   asked_at_ = 0;
   if (started_) longest_ = std::max(longest_, waited);
+}
+
+// Where ranks and other programs share a processor, one that yields it again and again keeps it from those that compute.
+void MpiRanks::give_way() {
+  if (crowded_ > 0) {
+    const timespec nap{0, kNap};
+    nanosleep(&nap, nullptr);
+    return;
+  }
+  const double before = seconds_now();
+  sched_yield();
+  if (seconds_now() - before > kTaken) crowded_ = kCrowdedWaits;
 }
 
 // Ranks that wait answer when they are asked; one that does not has hung.

@@ -30,6 +30,7 @@ class MpiRanks : public StartedRanks {
   // Begins to move bytes, at most kPart from rank to rank, and waits until all are there. Own bytes stay.
   void pass(std::span<const Given> give, std::span<const Taken> take);
   void wait(std::span<MPI_Request> requests);
+  void give_way();
   void find_hung(double waited);
   std::vector<RankEnding> endings_of_all();
   int speaker() const;
@@ -47,6 +48,7 @@ class MpiRanks : public StartedRanks {
   bool started_ = false;
   double longest_ = 0;  // seconds of a wait
   double asked_at_ = 0;
+  int64_t crowded_ = 0;  // exchanges for which this rank sleeps where it waits
   // What MPI may still read and write when a rank is lost.
   std::vector<std::byte> outgoing_, incoming_;
   std::vector<MPI_Request> requests_;

@@ -1,6 +1,7 @@
 #include "backends/ranks/shared_ranks.h"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@ namespace {
 
 constexpr int kBanks = 2;
 constexpr int kSpins = 4000;               // looks before a wait sleeps: some tens of microseconds
+constexpr int kYield = 64;                 // looks before another rank may have the processor
 constexpr timespec kSleep{0, 50'000'000};  // after which a sleeper looks whether a rank was lost
 constexpr size_t board_bytes() { return (sizeof(RankBoard) + 4095) / 4096 * 4096; }
 
@@ -98,7 +100,8 @@ void SharedRanks::meet() {
   }
   for (int looks = 0; board.round == round; ++looks) {
     if (looks < kSpins) {
-      __builtin_ia32_pause();
+      if (looks % kYield == kYield - 1) sched_yield();
+      else __builtin_ia32_pause();
       continue;
     }
     if (board.lost) throw RankLost();
