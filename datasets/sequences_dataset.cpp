@@ -26,8 +26,8 @@ struct SequencesParams {
       Required{});
     p("target", &SequencesParams::target, "Column to predict: its name, or its index from 0.", Required{});
     p("each_step", &SequencesParams::each_step,
-      "Whether each row has a class of its own; otherwise the target is that of the sequence, the same in all its "
-      "rows.");
+      "Whether each row has a class or a number of its own; otherwise the target is that of the sequence, the same in "
+      "all its rows.");
     p("task", &SequencesParams::task,
       "Kind of the target. auto: classes if it is text or the whole numbers 0 to k - 1, values if it has fractions.",
       one_of({"auto", "classes", "regression"}));
@@ -151,12 +151,7 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
       all.fail_at(int64_t(row), "the target " + message);
     };
     const LabelNumbers numbers = label_numbers(labels, missing, fail_at);
-    if (params.task == "regression" || (params.task == "auto" && numbers.all_numbers && !numbers.all_whole)) {
-      if (params.each_step)
-        fail(ErrorKind::config, "each_step: the targets are values, and sequences of different lengths take only ",
-             "classes for their steps; Windows has values for steps");
-      return {};
-    }
+    if (params.task == "regression" || (params.task == "auto" && numbers.all_numbers && !numbers.all_whole)) return {};
     std::optional<LabelClasses> out;
     out.emplace(labels, numbers.all_numbers, fail_at);
     data.class_names = out->names();
@@ -176,12 +171,13 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
     const int64_t features = all.table.numbers.shape()[1];
     Split out;
     out.inputs = Tensor(DType::f32, {n, steps, features});
-    out.targets =
-        classes ? Tensor(DType::i32, params.each_step ? Shape{n, steps} : Shape{n}) : Tensor(DType::f32, {n, 1});
+    // Numbers of padding are 0 and do not count.
+    if (classes) out.targets = Tensor(DType::i32, params.each_step ? Shape{n, steps} : Shape{n});
+    else out.targets = Tensor(DType::f32, params.each_step ? Shape{n, steps, 1} : Shape{n, 1});
     const auto inputs = out.inputs.as<float>();
     const auto numbers = all.table.numbers.as<float>();
     std::ranges::fill(inputs, std::numeric_limits<float>::quiet_NaN());
-    if (params.each_step) std::ranges::fill(out.targets.as<int32_t>(), -1);
+    if (params.each_step && classes) std::ranges::fill(out.targets.as<int32_t>(), -1);
     for (int64_t i = 0; i < n; ++i) {
       const std::vector<int64_t>& rows = all.rows[size_t(i)];
       const int64_t count = std::min(steps, int64_t(rows.size()));
@@ -217,7 +213,7 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
       if (target_in(all, classes, row) != out)
         all.fail_at(row, text("the target is ", in_quotes(all.target(row)), ", but that of an earlier row of ",
                               in_quotes(all.table.cells[0][size_t(row)]), " is ", in_quotes(all.target(rows.front())),
-                              "; each_step: true takes a class for each row"));
+                              "; each_step: true takes a target for each row"));
     return out;
   }
 
@@ -244,7 +240,7 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
 NEON_REGISTER(
     Dataset, Sequences,
     "Sequences of different lengths in a table: the rows of one id, in their order. The target is a class or a "
-    "number for each sequence, or a class for each row.");
+    "number for each sequence or for each row.");
 
 }  // namespace
 

@@ -9,8 +9,8 @@ struct Batch {
   // Targets (N,K) in f32 or f64, of several outputs side by side. Labels are (N,classes), 1 at the label; labels of
   // pixels (N H W,classes), of steps (N T,classes).
   Expr t;
-  // (N T,1) where steps have labels: 1 for a step with a label, 0 where its label is below 0. Otherwise without a
-  // value.
+  // (N T,1) where steps have labels: 1 for a step with a label, 0 where its label is below 0. count_steps() gives steps
+  // with numbers theirs. Otherwise without a value.
   Expr counts;
   Value labels;        // (N,L) i32 where steps have labels or targets are sequences of labels, -1 for none; or invalid
   Value lengths;       // (N) i32 of sequences of different lengths, whose padding x has as 0; otherwise invalid

@@ -29,11 +29,30 @@ Expr compared(const Cost* cost, const DataLayout& data, Expr t) {
           t.graph().add(ops::slice, {t}, {{"axis", int64_t(1)}, {"first", int64_t(0)}, {"count", width / 2}})};
 }
 
+bool gives_numbers_of_steps(const LayerContext& context, const DataLayout& data, Expr y) {
+  const Shape& shape = y.shape();
+  return data.steps_have_numbers() && context.lengths(y) && shape.rank() == 3 && shape.slice(1, 3) == data.target;
+}
+
+void count_steps(LayerContext& context, const DataLayout& data, Expr y, Batch& batch) {
+  if (!gives_numbers_of_steps(context, data, y)) return;
+  for (const Expr& more : context.more_outputs)
+    if (!gives_numbers_of_steps(context, data, more))
+      fail_about("cost", "compares the steps of sequences with numbers, and a branch of the Tree gives ",
+                 context.sample_shape(more), " instead of ", data.target);
+  const int64_t rows = y.shape()[0] * y.shape()[1];
+  Graph& graph = y.graph();
+  const Expr counts = cast(reshape(unpadded(context, y), {rows, 1}), batch.t.dtype());
+  const Expr t = reshape(batch.t, {rows, y.shape()[2]}), all(graph, broadcast_to(graph, counts, t.shape()));
+  batch.counts = counts;
+  batch.t = apply("select", all, t, t.constant(0));
+}
+
 std::vector<Expr> all_outputs(const LayerContext& context, const DataLayout& data, Expr y) {
   std::vector<Expr> out = {y};
   out.insert(out.end(), context.more_outputs.begin(), context.more_outputs.end());
   for (Expr& output : out)
-    if (data.label_of != LabelOf::sample)
+    if (data.label_of != LabelOf::sample || gives_numbers_of_steps(context, data, output))
       output = reshape(output, {output.shape().elements() / output.shape().back(), output.shape().back()});
   return out;
 }

@@ -100,12 +100,13 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   context.shared_statistics = options.shared_statistics;
   context.wide_gradients = options.wide_gradients;
   say_order(context, data, options, true);
-  const Batch batch = batch_of(step.graph, data, data.rows(), options, true);
+  Batch batch = batch_of(step.graph, data, data.rows(), options, true);
   context.data_lengths = batch.lengths;
   context.target_labels = batch.counts.value() ? batch.labels : Value();
   Expr y = network.forward(context, batch.x);
   check_outputs(network, context, {data, batch, options}, compared(&cost, data, batch.t), y);
   describe_outputs(step, context, data, options, y);
+  count_steps(context, data, y, batch);
   Expr each = cost_of(context, data, cost, y, batch);
   Scope scope(step.graph, "cost");
   if (options.class_weights) each = weighted_cost(batch, each);
@@ -212,7 +213,7 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   say_order(context, data, options, measured);
   DataLayout layout = data;
   if (!measured) layout.target_is_input = true, layout.drop_classes();
-  const Batch batch = batch_of(graph, layout, set_size, options, false);
+  Batch batch = batch_of(graph, layout, set_size, options, false);
   context.data_lengths = batch.lengths;
   context.target_labels = batch.counts.value() ? batch.labels : Value();
   context.decodes = !measured || std::ranges::any_of(metrics, &Metric::of_sequences);
@@ -234,10 +235,14 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
     const bool of_steps = data.label_of == LabelOf::step || data.label_of == LabelOf::sequence;
     if (of_steps && context.is_sequence(y))
       graph.output("predicted", cast(graph, all_predicted(context, data, y, options.blank), DType::f32));
+    const bool of_numbers = data.classes == 0 && options.outputs.empty() && y.shape().rank() == 3;
+    if (const Value lengths = context.lengths(y); lengths && of_numbers)
+      graph.output("own", Expr(graph, cast(graph, lengths, DType::f32)) * double(y.shape()[2]));
     round_results(step, options);
     return step;
   }
   for (const Assignment& a : context.carried_updates) graph.assign(a.variable, a.value);
+  count_steps(context, data, y, batch);
   add_measures(graph, context, {data, batch, cost, metrics, options}, y);
   round_results(step, options);
   return step;

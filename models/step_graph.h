@@ -34,7 +34,14 @@ struct DataLayout : SampleMeaning {
   int64_t held_steps = 0;
   // The same facts for batches of sequences of so many steps at most.
   DataLayout with_steps(int64_t steps) const;
-  bool cuts_targets() const { return held_steps > 0 && label_of == LabelOf::step && target_steps == 0; }
+  bool cuts_targets() const { return held_steps > 0 && steps_have_targets(); }
+  // Whether targets (T,K) are numbers for each step of sequences of different lengths.
+  bool steps_have_numbers() const {
+    return ragged && classes == 0 && !target_is_input && targets.empty() && target.rank() == 2 &&
+           target[0] == sample[0];
+  }
+  // Whether each step of a sample has a target of its own.
+  bool steps_have_targets() const { return (label_of == LabelOf::step && target_steps == 0) || steps_have_numbers(); }
 };
 
 // Histograms of a step have a bin for each size that an f32 has: bin i is of 2^(kSizeOfZero + i), the first of 0 alone.
@@ -134,7 +141,8 @@ StepGraph gradient_graph(const Network& network, const Cost& cost, const DataLay
 // Outputs: y (N,K), of several outputs one after the other, images (C,H,W) unless they are compared with samples that
 // lie otherwise; with a cost and metrics also sums: cost (1), metric/I/J, and with a class for each step count (1), the
 // steps that they are of. Without them, where steps have classes or targets are sequences of labels, predicted (N,T):
-// the labels, -1 without one. Input `weight` (N,1) says which samples count, so that a short last batch needs no
+// the labels, -1 without one; and where sequences of different lengths have numbers for their steps, own (N): how many
+// of y are not of padding. Input `weight` (N,1) says which samples count, so that a short last batch needs no
 // program of its own. With a rule in place of the cost, it measures: metric/I/0 are the sums of its results.
 StepGraph evaluation_graph(const Network& network, const Rule& rule, const DataLayout& data, int64_t set_size,
                            const StepOptions& options);

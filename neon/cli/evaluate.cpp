@@ -46,7 +46,8 @@ EvaluatedSet evaluated_set(const Data& data, const std::string& other) {
 bool can_report(const Data& data, const EvaluatedSet& set) {
   constexpr int64_t kMostNumbers = int64_t(1) << 24, kMostClasses = 4096, kMostValues = 64;
   if (data.label_of != LabelOf::sample || data.tokens > 0 || set.split.rows) return false;
-  if (!set.split.reader && set.split.targets.empty()) return false;  // an autoencoder
+  if (data.ragged && set.split.targets.shape().rank() > 2) return false;  // numbers of steps, some of them padding
+  if (!set.split.reader && set.split.targets.empty()) return false;       // an autoencoder
   int64_t width = data.classes > 0 ? data.classes : set.split.targets.elements() / set.split.size();
   bool classes = data.classes > 0;
   for (const NamedTarget& target : data.targets) {

@@ -66,11 +66,12 @@ class Printer {
   // Whether an output is not finite.
   bool row(const std::string& sample, const Predictor& predictor, const Tensor& y, int64_t at) const {
     bool bad = false;
-    for (int64_t k = 0; k < y.shape()[1]; ++k) bad = bad || !std::isfinite(y.at(at * y.shape()[1] + k));
+    const int64_t own = predictor.own(y, at);
+    for (int64_t k = 0; k < own; ++k) bad = bad || !std::isfinite(y.at(at * y.shape()[1] + k));
     if (of_sequences_ && !predictor.predicted().empty()) print_labels(sample, predictor.predicted(), at);
     else if (of_pixels_) print_pixels(sample, y, at);
     else if (!targets_.empty()) print_targets(sample, y, at);
-    else print_sample(sample, y, at);
+    else print_sample(sample, y, at, own);
     return bad;
   }
 
@@ -91,9 +92,10 @@ class Printer {
     for (const TargetColumns& target : targets_) target.add_to(line, y, at);
     print(line);
   }
-  void print_sample(const std::string& sample, const Tensor& y, int64_t at) const {
+  // The first `own` outputs; the cells of the others are empty.
+  void print_sample(const std::string& sample, const Tensor& y, int64_t at, int64_t own) const {
     const int64_t outputs = y.shape()[1];
-    std::vector<int64_t> order(static_cast<size_t>(outputs));
+    std::vector<int64_t> order(static_cast<size_t>(own));
     for (size_t i = 0; i < order.size(); ++i) order[i] = int64_t(i);
     auto value = [&](int64_t k) { return y.at(at * outputs + k); };
     if (classes_) {
@@ -105,7 +107,7 @@ class Printer {
     std::string line = csv_cell(sample);
     for (int64_t k : order)
       line += classes_ ? text(",", csv_cell(name(k)), ",", shown(value(k))) : text(",", shown(value(k)));
-    put(line);
+    put(line + std::string(size_t(outputs - own), ','));
   }
   std::string name(int64_t k) const { return name_at(names_, k); }
   // The class of each pixel, row by row, of outputs (K,H,W).

@@ -86,6 +86,7 @@ Tensor Predictor::run(const Tensor& samples) {
   with.program->bind("data", all->data());
   with.program->run(0);
   if (with.program->lowered().graph.outputs().contains("predicted")) predicted_ = with.program->output("predicted");
+  if (with.program->lowered().graph.outputs().contains("own")) own_ = with.program->output("own");
   return with.program->output("y");
 }
 

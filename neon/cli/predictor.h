@@ -19,6 +19,8 @@ class Predictor {
   // The labels (N,T) that the net predicts for the same samples, -1 without one, where steps have classes; otherwise
   // empty.
   const Tensor& predicted() const { return predicted_; }
+  // How many of the first numbers of row `at` are the sample's own; the others are of padding.
+  int64_t own(const Tensor& y, int64_t at) const { return own_.empty() ? y.shape()[1] : int64_t(own_.at(at)); }
 
  private:
   struct Compiled {
@@ -39,7 +41,7 @@ class Predictor {
   Variables variables_;
   std::map<DType, std::vector<Compiled>> programs_;  // by the type of the samples; batches grow
   Tensor indices_;                                   // 0, 1, ... of a whole batch
-  Tensor predicted_;
+  Tensor predicted_, own_;
   Tensor filled_;  // a batch of fewer samples
 };
 

@@ -50,6 +50,7 @@ std::optional<Rows> rows_of_numbers(const Data& data) {
   const bool own = data.train.targets.empty();
   const Tensor& from = own ? data.train.inputs : data.train.targets;
   if (data.train.reader || from.empty() || from.elements() == 0) return {};
+  if (data.ragged && from.shape().rank() > 2) return {};  // some are of padding
   const int64_t samples = from.shape()[0], numbers = from.elements() / samples;
   const int64_t count = std::clamp<int64_t>(kMostNumbers / numbers, 1, samples);
   Rows out{Tensor(DType::f64, {count, numbers}), Tensor(DType::f64, {1, numbers}),

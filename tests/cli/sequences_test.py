@@ -2,6 +2,7 @@
 """Predictions of nets of texts and of sequences of numbers: lines, windows, ids; forecasts in the units of the data."""
 import csv
 import io
+import json
 import struct
 
 import support
@@ -116,6 +117,26 @@ class Sequences(Case):
         self.write("new.csv", "x,who\n2,z\n6,y\n3,z\n5,y\n4,y\n4,z\n")
         self.assertEqual([row[:2] for row in rows_of(self.neon("predict", "s.safetensors", "new.csv").out)],
                          [["z", "up"], ["y", "down"]])
+
+    def test_each_row_of_an_id_has_a_number(self):
+        """The error that a run reports is that of its predictions for the rows that there are."""
+        at = lambda i, t: (7 * i + 3 * t) % 11 / 4
+        rows = [(i, at(i, t), 10 + at(i, t) + at(i, max(t - 1, 0))) for i in range(20) for t in range(1 + i % 5)]
+        self.write("flows.csv", "who,x,flow\n" + "".join(f"{i},{x},{y}\n" for i, x, y in rows))
+        spec = self.spec("dataset: {Sequences: {path: flows.csv, id: who, target: flow, task: regression, each_step: true, test: flows.csv}}\n"
+                         "layers:\n  - GRU: {output_size: 8, init: GlorotUniform}\n  - Affine: {nout: 1, init: GlorotUniform}\n"
+                         "cost: MeanSquared\nmetrics: [RMSE]\noptimizer: {Adam: {learning_rate: 0.03}}\nbatch_size: 6\nepochs: 2\n", "f.yaml")
+        for more in [], ["--set", "buckets=3"]:
+            said = self.neon(spec, "-r", "1", "-s", "f.safetensors", *more).out
+            found = rows_of(self.neon("predict", "f.safetensors", "flows.csv").out)
+            self.assertEqual([row[0] for row in found], [str(i) for i in range(20)])
+            self.assertEqual([[cell != "" for cell in row[1:]] for row in found], [[t <= i % 5 for t in range(5)] for i in range(20)])
+            predicted = [float(cell) for row in found for cell in row[1:] if cell]
+            error = (sum((y - p) ** 2 for (_, _, y), p in zip(rows, predicted)) / len(rows)) ** 0.5
+            self.assertIn(f"RMSE {error:.4g}", said)
+            self.assertIn(f"RMSE {error:.4g}", self.neon("eval", "f.safetensors").out)
+        lines = self.neon("predict", "f.safetensors", "flows.csv", "--format", "json").out.splitlines()
+        self.assertEqual([len(json.loads(line)["outputs"]) for line in lines], [1 + i % 5 for i in range(20)])
 
 
 if __name__ == "__main__":

@@ -224,11 +224,17 @@ TEST_CASE("targets of sequences: numbers, and a class for each row") {
   CHECK(refused("Sequences", {{"path", steps}, {"id", "0"}, {"target", "2"}}) ==
         "data: " + steps +
             ":3:1: the target is 'down', but that of an earlier row of 'a' is 'up'; each_step: true takes "
-            "a class for each row");
+            "a target for each row");
   CHECK(refused("Sequences", {{"path", steps}, {"id", "who"}, {"target", "2"}}) ==
         "config: id or target: " + steps + " has no column 'who' (it has 'a', '5', 'up')");
-  CHECK(refused("Sequences", {{"path", dir / "a.csv"}, {"id", "0"}, {"target", "2"}, {"each_step", "true"}})
-            .starts_with("config: each_step: the targets are values, and sequences of different lengths take only"));
+  const Data numbers = make("Sequences", {{"path", dir.write("d.csv", "1,5,0.5\n2,6,1.5\n1,7,2.5\n")},
+                                          {"id", "0"},
+                                          {"target", "2"},
+                                          {"each_step", "true"},
+                                          {"test", "0"}})
+                           ->load(offline());
+  CHECK((numbers.classes == 0 && numbers.train.targets.shape() == Shape{2, 2, 1}));
+  CHECK(values(numbers.train.targets) == std::vector<double>{0.5, 2.5, 1.5, 0});
   const std::string other = dir.write("c.csv", "z,5,left\n");
   CHECK(refused("Sequences", {{"path", steps}, {"id", "0"}, {"target", "2"}, {"each_step", "true"}, {"test", other}}) ==
         "data: " + other + ":1:1: class 'left' is not one of the training file's");

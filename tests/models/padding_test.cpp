@@ -143,6 +143,62 @@ TEST_CASE("padding changes no cost and no gradient, however much of it there is"
         }
 }
 
+namespace {
+
+// Numbers for the steps of the ragged samples, whose padding is NaN and has targets that must not count.
+struct Numbers {
+  explicit Numbers(int64_t steps) : ragged(steps, false, false) {
+    targets = Tensor(DType::f32, {kRaggedSamples, steps, 2});
+    for (int64_t i = 0; i < kRaggedSamples; ++i) {
+      Stream stream(6, "numbers", uint64_t(i));
+      for (int64_t k = 0; k < 2 * steps; ++k)
+        targets.set(2 * steps * i + k, k < 2 * kLengths[i] ? double(stream.below(64)) / 16 - 2 : 1e6);
+    }
+    layout = ragged.layout;
+    layout.classes = 0, layout.target_dtype = DType::f32, layout.target = {steps, 2};
+  }
+  Ragged ragged;
+  Tensor targets;
+  DataLayout layout;
+};
+
+double cost_of_numbers(const std::string& layers, int64_t steps, int64_t cut_to) {
+  const Numbers numbers(steps);
+  const DataLayout layout = cut_to > 0 ? numbers.layout.with_steps(cut_to) : numbers.layout;
+  const Network network = network_of(yaml_of(layers));
+  const auto cost = Registry<Cost>::get().create(yaml_of("MeanSquared"));
+  const StepGraph graph = gradient_graph(network, *cost, layout, {.dtype = DType::f64, .batch = kRaggedSamples}, false);
+  Variables variables;
+  const auto program = compile_for_cpu(graph.graph, variables, {.threads = 1});
+  for (const auto& [name, tensor] : variables.all())
+    for (int64_t i = 0; i < tensor.elements(); ++i) variables.at(name).set(i, i % 3 == 0 ? 0.5 : 0);
+  const std::vector<int32_t> indices = {2, 0, 3, 1};
+  program->bind("data", numbers.ragged.data.inputs.data());
+  program->bind("targets", numbers.targets.data());
+  program->bind("indices", indices.data());
+  program->run(1);
+  return program->output("cost").at(0);
+}
+
+}  // namespace
+
+TEST_CASE("numbers for steps count where a sequence has steps") {
+  // The layer halves both features.
+  const std::string halves = "[{Affine: {nout: 2, " + kInit + "}}]";
+  const Numbers numbers(5);
+  double sum = 0, count = 0;
+  for (int64_t i = 0; i < kRaggedSamples; ++i)
+    for (int64_t k = 0; k < 2 * kLengths[i]; ++k, ++count)
+      sum += std::pow(numbers.ragged.data.inputs.at(10 * i + k) / 2 - numbers.targets.at(10 * i + k), 2);
+  check_close(cost_of_numbers(halves, 5, 0), sum / count / 2, 1e-14);  // MeanSquared is half the mean
+  for (const std::string& net : {halves, "[" + cell("GRU") + ", {Affine: {nout: 2, " + kInit + "}}]"}) {
+    INFO(net);
+    const double cost = cost_of_numbers(net, 5, 0);
+    CHECK(cost_of_numbers(net, 12, 0) == cost);
+    CHECK(cost_of_numbers(net, 12, 5) == cost);
+  }
+}
+
 TEST_CASE("a batch that is cut to the length of its longest sequence has the bits of sequences held so") {
   for (const bool tokens : {true, false})
     for (const bool of_steps : {true, false})
