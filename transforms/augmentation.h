@@ -1,5 +1,5 @@
 // Augmentations: how the images of a training batch are changed, so that a net does not see the same ones twice. In an
-// evaluation they take the middle of an image, or leave it as it is.
+// evaluation they take the middle of an image, or leave it as it is; ContrastNormalize changes it there, too.
 #pragma once
 #include "neon/core/registry.h"
 #include "transforms/image_batch.h"

@@ -218,6 +218,23 @@ TEST_CASE("a square about a random pixel is covered with the means") {
           means);
 }
 
+TEST_CASE("contrast is normalised by the length of an image, in an evaluation, too") {
+  const Picture p{6, 5};
+  for (const double scale : {55.0, 2.0})
+    for (const bool training : {true, false})
+      check(text("[ContrastNormalize: {scale: ", scale, "}]"), p, {6, 5}, training, 64 * scale,
+            [&](int64_t, int64_t n, int64_t y, int64_t x, int64_t c) {
+              const Image image = seen(p, n);
+              double mean = 0, squares = 0;
+              for (const double v : image) mean += v / double(image.size());
+              for (const double v : image) squares += (v - mean) * (v - mean);
+              return (p.at(n, y, x, c) - mean) / std::sqrt(squares) * scale;
+            });
+  // An image of one colour is not divided by its length of 0.
+  check("[ContrastNormalize]", {1, 1, 1}, {1, 1}, true, 0,
+        [](int64_t, int64_t, int64_t, int64_t, int64_t) { return 0.0; });
+}
+
 TEST_CASE("another epoch draws anew; another step, place in the batch and threads change nothing") {
   const Picture p{32, 32};
   const std::string list = "[RandomCrop: {pad: 4}, Flip, RandomScale, Contrast, Cutout, ColorNoise]";  // 21 numbers
@@ -250,6 +267,9 @@ TEST_CASE("augmentations that do not suit the images are refused") {
   CHECK(trouble("[RandomCrop: {size: 9, pad: 1}]", {6, 8}, false) ==
         "RandomCrop: cannot cut 9 x 9 pixels from images of 6 x 8 with pad 1; give a smaller size");
   CHECK(trouble("[ColorNoise]", {4, 4, 1}) == "ColorNoise: is for RGB images, these have 1 channel(s); leave it out");
+  CHECK_THROWS_WITH(make("[ContrastNormalize]", {4, 4}, arithmetics()[2], true, {0.5, 0.5, 0.5}),
+                    "ContrastNormalize: makes the mean of each image 0, so normalize has no means of channels to "
+                    "subtract; leave one of the two out");
   CHECK(trouble("[Saturation]", {4, 4, 1}).starts_with("Saturation: is for RGB images"));
   CHECK(trouble("[Contrast: {range: [2, 1]}]", {4, 4}).find("expected the least and the largest factor") !=
         std::string::npos);
@@ -260,7 +280,7 @@ TEST_CASE("augmentations that do not suit the images are refused") {
 TEST_CASE("every augmentation is tested here or in mixes_test") {
   std::set<std::string> names;
   for (const auto& entry : Registry<Augmentation>::get().entries()) names.insert(entry->name);
-  CHECK(names == std::set<std::string>{"Brightness", "ColorNoise", "Contrast", "CutMix", "Cutout", "Flip", "Mixup",
-                                       "RandAugment", "RandomCrop", "RandomErasing", "RandomScale", "Rotation",
-                                       "Saturation", "Shear"});
+  CHECK(names == std::set<std::string>{"Brightness", "ColorNoise", "Contrast", "ContrastNormalize", "CutMix", "Cutout",
+                                       "Flip", "Mixup", "RandAugment", "RandomCrop", "RandomErasing", "RandomScale",
+                                       "Rotation", "Saturation", "Shear"});
 }
