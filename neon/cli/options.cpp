@@ -28,7 +28,7 @@ constexpr Option kOptions[] = {
     {"-e,--epochs", "N", run, "epochs", takes_training, "Passes over the training set. Default: the spec's, else 10."},
     {"--model_file", "FILE", run, "model_file", takes_training,
      "Start from the weights of this checkpoint that fit the net; where its run averaged them (ema), from the "
-     "averages."},
+     "averages. Or from those of a PyTorch net in a .safetensors file."},
     {"-u,--rounding", "BITS", run, "rounding", takes_training,
      "Round updates stochastically to BITS of mantissa. Without a number: 10, for bf16 7."},
     {"-s,--save_path", "FILE", run, "save_path", takes_files,

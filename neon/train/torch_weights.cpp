@@ -8,58 +8,16 @@
 #include "neon/train/checkpoint_verify.h"
 #include "neon/train/file_lock.h"
 #include "neon/train/torch_layout.h"
-#include "neon/train/torch_modules.h"
+#include "neon/train/torch_places.h"
 
 namespace neon {
 
 namespace {
 
-// A file does not say what was added to its variances; this is PyTorch's default.
-constexpr double kTorchEpsilon = 1e-5;
-
-// An array of the net and the module that it may be of.
-struct Place {
-  std::string name, owner;           // "conv1/W", "conv1"
-  std::vector<std::string> modules;  // names to look for
-  std::string part;                  // "weight"
-  const Parameter* parameter = nullptr;
-  bool is_variance = false;
-  std::string gamma;  // of a variance: the array of the same batch norm
-};
-
 Tensor scaled(const Tensor& values, double factor) {
   if (factor == 1 || !is_floating(values.dtype())) return values;
   Tensor out = values.clone();
   for (int64_t i = 0; i < out.elements(); ++i) out.set(i, values.at(i) * factor);
-  return out;
-}
-
-// The part of a module that an array is; "" for an array that no module has.
-std::string part_of(const std::string& array, const std::string& layer_class) {
-  if (array == "gmean") return "running_mean";
-  if (array == "gvar") return "running_var";
-  if (array == "gamma" || array == "W") return "weight";
-  return array == "beta" || (array == "b" && layer_class == "Bias") ? "bias" : "";
-}
-
-std::pair<std::string, std::string> part_and_array(const std::string& name) {
-  const size_t slash = name.rfind('/');
-  return {name.substr(0, slash), name.substr(slash + 1)};
-}
-
-std::vector<Place> places_of(const StepGraph& graph) {
-  std::vector<Place> out;
-  for (const Parameter& p : graph.parameters) {
-    Place place{p.name, p.owner, {p.layer}, part_of(part_and_array(p.name).second, p.layer_class), &p, false, ""};
-    if (p.layer_class != "BatchNorm" && p.layer != p.owner) place.modules.push_back(p.owner);
-    out.push_back(std::move(place));
-  }
-  for (const LayerState& s : graph.states) {
-    const auto [part, array] = part_and_array(s.name);
-    const auto gamma = std::ranges::find(graph.parameters, part + "/gamma", &Parameter::name);
-    if (gamma == graph.parameters.end()) continue;
-    out.push_back({s.name, s.owner, {gamma->layer}, part_of(array, ""), nullptr, array == "gvar", gamma->name});
-  }
   return out;
 }
 
@@ -71,6 +29,11 @@ class Conversion {
     for (const Parameter& p : net.graph.parameters) owners.insert(p.owner);
     const std::vector<std::string> last = net.network.last_of(owners);
     last_.insert(last.begin(), last.end());
+    const std::optional<TorchOrder> order = torch_order(modules_);
+    if (order) epsilon_ = order->epsilon;
+    if (std::ranges::any_of(places_, [&](const Place& place) { return stored_for(place) != nullptr; })) return;
+    if (!order) no_module();
+    pair_in_order(places_, modules_, *order, last_, path);
   }
 
   TensorFile run(std::vector<std::string>& messages) {
@@ -79,13 +42,12 @@ class Conversion {
     for (const Place& place : places_)
       if (const Tensor* const stored = stored_for(place))
         out.tensors.push_back({place.name, converted(place, *stored)});
-    if (out.tensors.empty()) no_module();
     for (const auto& [name, module] : modules_)
       for (const auto& [part, tensor] : module.parts)
         if (!used_.contains(tensor)) out.tensors.push_back({name.empty() ? part : name + "." + part, *tensor});
     if (moved_ != 0)
-      messages.push_back(text("note: the running variances of ", path_, " are taken to be for an eps of ",
-                              kTorchEpsilon, ", PyTorch's default; the net adds ", moved_ + kTorchEpsilon,
+      messages.push_back(text("note: the running variances of ", path_, " are taken to be for an eps of ", epsilon_,
+                              ", as PyTorch's are; the net adds ", moved_ + epsilon_,
                               ", so the variances become less by ", moved_));
     return out;
   }
@@ -104,6 +66,7 @@ class Conversion {
   Tensor converted(const Place& place, const Tensor& stored) {
     used_.insert(&stored);
     if (place.is_variance) return moved(place, stored);
+    if (place.is_mean) return without_bias(place, stored);
     if (!place.parameter) return stored;
     const Parameter& p = *place.parameter;
     const Shape expected = torch_shape(p);
@@ -124,11 +87,27 @@ class Conversion {
 
   // The variance with which the net's eps gives what the file's gives with its own.
   Tensor moved(const Place& place, const Tensor& stored) {
-    const double more = epsilon_of(net_.graph.graph, place.gamma).value_or(kTorchEpsilon) - kTorchEpsilon;
+    const double more = epsilon_of(net_.graph.graph, place.gamma).value_or(epsilon_) - epsilon_;
     if (more == 0 || !is_floating(stored.dtype())) return stored;
     moved_ = more;
     Tensor out = stored.converted(DType::f64);
     for (int64_t i = 0; i < out.elements(); ++i) out.set(i, stored.at(i) - more);
+    return out;
+  }
+
+  // The running mean for filters that have no bias here, and have one in the file.
+  Tensor without_bias(const Place& place, const Tensor& stored) {
+    const auto filters = std::ranges::find(places_, place.owner + "/W", &Place::name);
+    const bool has_bias = std::ranges::any_of(places_, [&](const Place& each) {
+      return each.owner == place.owner && each.unit == place.owner && each.part == "bias";
+    });
+    if (filters == places_.end() || has_bias || filters->modules.empty()) return stored;
+    const auto module = modules_.find(filters->modules.back());
+    const Tensor* const bias = module == modules_.end() ? nullptr : module->second.find("bias");
+    if (!bias || bias->shape() != stored.shape() || !is_floating(bias->dtype())) return stored;
+    used_.insert(bias);
+    Tensor out = stored.converted(DType::f64);
+    for (int64_t i = 0; i < out.elements(); ++i) out.set(i, stored.at(i) - bias->at(i));
     return out;
   }
 
@@ -142,7 +121,8 @@ class Conversion {
     std::vector<std::string> names;
     for (const auto& [name, module] : modules_) names.push_back(name);
     fail(ErrorKind::config, path_, " has weights of PyTorch's modules, and no layer has the name of one; give layers ",
-         "the names of their modules, as in `name: ", names.front(), "`. The modules are ", list_text(names));
+         "the names of their modules, as in `name: ", names.front(), "`. The modules are ", list_text(names),
+         ". Without such names neon knows the order of torchvision's ", torch_families());
   }
 
   std::string name_in_file(const Tensor& stored) const {
@@ -156,7 +136,7 @@ class Conversion {
   std::vector<Place> places_;
   std::set<std::string> last_;
   std::set<const Tensor*> used_;
-  double moved_ = 0;
+  double epsilon_ = kTorchEpsilon, moved_ = 0;
 };
 
 // Whether the file at `path` is a sound .safetensors file of PyTorch's tensors, and no checkpoint.

@@ -3,6 +3,7 @@
 fit is refused."""
 import json
 import os
+import re
 import struct
 
 import numpy as np
@@ -58,7 +59,22 @@ layers:
   - LayerNorm: {{name: norm}}
   - Affine: {{name: last, nout: 3, init: Kaiming}}
 """
-SPECS = {"resnet": RESNET, "alexnet": ALEXNET, "upscaled": UPSCALED}
+VGG = f"""\
+freeze: 'features*'
+layers:
+  - Conv: {{name: features.0, {CONV}, nofm: 4, batch_norm: true, bn_name: features.1, activation: Rectlin}}
+  - Pooling: 2
+  - Affine: {{name: classifier.0, {ZERO}, nout: 5, activation: Rectlin}}
+  - Dropout: 0.5
+  - Affine: {{name: classifier.3, {ZERO}, nout: 3}}
+"""
+SPECS = {"resnet": RESNET, "alexnet": ALEXNET, "vgg": VGG, "upscaled": UPSCALED}
+
+
+def without_names(spec):
+    """The same layers, by which neon goes in torchvision's order; those that are frozen have the names that neon gives."""
+    spec = re.sub(r"\bname: [\w.]+(, )?", "", re.sub(r", bn_name: [\w.]+", "", spec))
+    return re.sub("freeze: .*", "freeze: '[BC]*'", spec)
 
 
 def array(golden):
@@ -105,6 +121,25 @@ class Weights(Case):
                 self.check_outputs(title)
                 self.assertEqual(self.said("check", spec, *more), self.said("-s", "m.safetensors", spec, *more))
 
+    def test_layers_without_names_are_in_the_order_of_torchvision(self):
+        for title in "resnet", "alexnet", "vgg":
+            spec = self.write("o.yaml", without_names(self.read(self.begin(title)).decode()))
+            self.assertNotIn("name:", self.read(spec).decode())
+            self.assertRegex(self.said("-d", "f64", "-s", "m.safetensors", spec), "^all [0-9]+ tensors taken$")
+            self.check_outputs(title)
+
+    def test_what_does_not_fit_the_order_is_refused(self):
+        spec = self.write("o.yaml", without_names(self.read(self.begin("resnet")).decode()))
+        self.refused(2, "--model_file", "t.safetensors", spec, "--set", "layers[0].batch_norm=false", "--set", "freeze=[Conv_1]", says=(
+            "t.safetensors does not fit the net: bn1.weight is (4) in the file, and Conv_1/W of the net would be (4, 4, 3, 3) there",
+            "in the order of torchvision's ResNet"))
+        self.refused(2, "--model_file", "t.safetensors", spec, "--set", "layers[0].fshape=5", "--set", "layers[0].padding=2",
+                     says="conv1.weight is (4, 3, 3, 3) in the file, and Conv_0/W of the net would be (4, 3, 5, 5) there")
+        # A head of other layers begins anew.
+        text = without_names(self.read(self.begin("alexnet")).decode()).replace("nout: 5", "nout: 7")
+        self.assertEqual(self.said(self.write("o.yaml", text)), "4 of 8 tensors taken; new: Affine_0/W, Affine_0_bias/b, Affine_1/W, Affine_1_bias/b; "
+                         "not used: classifier.1.bias, classifier.1.weight, classifier.4.bias, classifier.4.weight")
+
     def test_another_head_begins_anew_and_all_is_said(self):
         spec = self.begin("resnet")
         state = self.state("resnet")
@@ -112,11 +147,11 @@ class Weights(Case):
         del state["layer1.0.bn1.bias"]
         self.write_state({**state, "layer3.0.conv1.weight": np.ones((2, 2, 3, 3)), "conv1.bias": np.ones(4)})
         self.assertEqual(self.said(spec), "29 of 32 tensors taken; new: layer1.0.bn1/beta, fc/W (3, 6) in place of (10, 6), "
-                         "fc_bias/b (3) in place of (10); not used: conv1.bias, layer3.0.conv1.weight")
+                         "fc_bias/b (3) in place of (10); not used: layer3.0.conv1.weight")
 
     def test_eps_is_said(self):
         spec = self.begin("resnet")
-        said = "note: the running variances of t.safetensors are taken to be for an eps of 1e-05, PyTorch's default; the net adds 0.001"
+        said = "note: the running variances of t.safetensors are taken to be for an eps of 1e-05, as PyTorch's are; the net adds 0.001"
         self.assertIn(said, self.neon(spec, "--model_file", "t.safetensors").err)
         self.assertNotIn("variances", self.neon(self.begin("alexnet"), "--model_file", "t.safetensors").err)
 
@@ -126,13 +161,9 @@ class Weights(Case):
             self.refused(2, *verb, "--model_file", "t.safetensors", spec, "--set", "layers[0].fshape=5", "--set", "layers[0].padding=2",
                          says="t.safetensors does not fit the net: conv1.weight is (4, 3, 3, 3) in the file, and conv1/W of the net "
                          "would be (4, 3, 5, 5) there")
-        plain = self.begin("alexnet")
-        text = self.read(plain).decode()
-        for name in "features.0", "features.3", "classifier.1", "classifier.4":
-            text = text.replace(f"name: {name}, ", "")
-        self.refused(2, "--model_file", "t.safetensors", self.write("o.yaml", text), says=(
-            "no layer has the name of one; give layers the names of their modules, as in `name: classifier.1`",
-            "The modules are classifier.1, classifier.4, features.0, features.3"))
+        self.refused(2, "--model_file", "t.safetensors", self.write("o.yaml", without_names(self.read(self.begin("upscaled")).decode())), says=(
+            "no layer has the name of one; give layers the names of their modules, as in `name: first`",
+            "The modules are first, last, norm, up. Without such names neon knows the order of torchvision's ResNet, DenseNet"))
         # Names of neither kind are no weights, and a damaged file is told as one.
         self.write_state({"a": np.ones(3)})
         self.refused(3, "--model_file", "t.safetensors", spec, says="a sound .safetensors file, but not a checkpoint")

@@ -1,6 +1,7 @@
 """Small nets of PyTorch with the names of torchvision's modules: their state_dict(), and what they make of inputs in an
 evaluation. See make_golden.py."""
 import torch
+import torchvision
 from torch import nn
 
 from golden_file import draw
@@ -54,6 +55,18 @@ class AlexNet(nn.Module):
         return self.classifier(self.features(x).flatten(1))
 
 
+class VGG(nn.Module):
+    """torchvision's VGG with batch norm in small: convolutions have biases before their batch norms."""
+
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2))
+        self.classifier = nn.Sequential(nn.Linear(24, 5), nn.ReLU(), nn.Dropout(), nn.Linear(5, 3))
+
+    def forward(self, x):
+        return self.classifier(self.features(x).flatten(1))
+
+
 class Upscaled(nn.Module):
     """A transposed convolution, a norm of features, a dense layer of pixels in the order that flatten() gives."""
 
@@ -97,4 +110,16 @@ def case(title, net, inputs):
 def nets():
     inputs = draw("torch images", (4, 3, 4, 6))
     return [case("resnet", ResNet(), inputs), case("alexnet", AlexNet(), draw("torch images", (4, 3, 8, 6))),
-            case("upscaled", Upscaled(), inputs)]
+            case("vgg", VGG(), inputs), case("upscaled", Upscaled(), inputs)]
+
+
+def orders():
+    """The modules of torchvision's nets in their order, which is not that of their names."""
+    out = []
+    for name in "resnet18", "resnet50", "densenet121", "googlenet", "alexnet", "vgg11_bn", "mobilenet_v2", "squeezenet1_1":
+        more = {"init_weights": False} if name == "googlenet" else {}
+        names = getattr(torchvision.models, name)(weights=None, **more).state_dict()
+        modules = list(dict.fromkeys(each.rpartition(".")[0] for each in names))
+        modules.sort(key=lambda module: module.startswith("aux"))  # a spec has GoogLeNet's further classifiers last
+        out.append(dict(title=name, modules=modules))
+    return out

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Makes the golden files of histograms, transforms, optimizers, initialisers, layers and models under tests/*/golden.
 
-    /usr/bin/python3 tools/golden/make_golden.py        (Debian's python3-torch and python3-numpy)
+    /usr/bin/python3 tools/golden/make_golden.py        (Debian's python3-torchvision and python3-numpy)
 
 Values come from PyTorch in f64 wherever it has the same rule; where neon's rule is its own, the formula is restated in
 NumPy. All inputs are exact in f32, so the same values serve tests in f32. Each array is drawn by a key of its own: a new
@@ -36,3 +36,4 @@ if __name__ == "__main__":
     write("models/golden/seq2seq.json", golden_seq2seq.nets())
     write("models/golden/shared.json", golden_shared.nets())
     write("cli/golden/torch_weights.json", golden_torch_weights.nets())
+    write("train/golden/torch_orders.json", golden_torch_weights.orders())
