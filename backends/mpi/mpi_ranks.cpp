@@ -125,7 +125,8 @@ void MpiRanks::wait(std::span<MPI_Request> requests) {
   if (started_) longest_ = std::max(longest_, waited);
 }
 
-// Where ranks and other programs share a processor, one that yields it again and again keeps it from those that compute.
+// Where ranks and other programs share a processor, one that yields it again and again keeps it from those that
+// compute.
 void MpiRanks::give_way() {
   if (crowded_ > 0) {
     const timespec nap{0, kNap};
@@ -161,10 +162,10 @@ void MpiRanks::find_hung(double waited) {
   throw RankLost();
 }
 
-// Whoever speaks for all: rank 0, unless it has hung.
+// Whoever speaks for all: rank 0, unless it has hung. One that goes on after all may have heard so of itself.
 int MpiRanks::speaker() const {
   int out = 0;
-  while (out < rank() && ending(out).ended && ending(out).cause.starts_with("has not answered")) ++out;
+  while (out + 1 < size() && ending(out).ended && ending(out).cause.starts_with("has not answered")) ++out;
   return out;
 }
 
