@@ -4,6 +4,7 @@
 
 #include "backends/ranks/simulated_ranks.h"
 #include "layers/default_init.h"
+#include "neon/cli/bucket_lines.h"
 #include "neon/cli/initial_cost.h"
 #include "neon/cli/run_files.h"
 #include "neon/cli/session.h"
@@ -251,6 +252,9 @@ int run_check(const CommandLine& line) {
   if (const double room = room_for(in.options); needed > room)
     print_result(
         text("note    only ", bytes_text(room), " are free here; the net's largest array is ", largest_array(lowered)));
+  for (const std::string& said :
+       in.spec.experiment->placing([&] { return bucket_lines(in.spec, in.options, in.check); }))
+    print_result(said);
   for (const std::string& said : in.spec.experiment->placing(
            [&] { return initial_cost_lines(in.spec, in.options, in.check, in.graph().graph, variables + arena); }))
     print_result(said);

@@ -76,6 +76,12 @@ std::vector<StepGraph> graphs_of_phases(RunSetup& setup, Variables& variables) {
   return out;
 }
 
+std::string padding_text(const RunSetup& setup, const Phase& phase, uint64_t seed) {
+  const std::vector<int32_t> order = epoch_order(phase.order, setup.layout.train_size, setup.step.batch, seed, 0,
+                                                 labels_to_draw_by(phase.order, *phase.split), setup.buckets);
+  return buckets_text(*setup.buckets, order, setup.step.batch, setup.layout.sample[0]);
+}
+
 std::string phase_text(const PhaseSpan& span) {
   const int64_t last = span.first + span.epochs;
   return text("phase ", span.phase->name, ": ",

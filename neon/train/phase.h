@@ -41,6 +41,9 @@ FeedOptions feed_options(const RunSetup& setup, const Phase& phase, uint64_t see
 // a checkpoint has them; setup.of_earlier_phases becomes known. Throws a config error where phases do not fit together.
 std::vector<StepGraph> graphs_of_phases(RunSetup& setup, Variables& variables);
 
+// The lengths of batches and the padding of the first epoch, where the run has buckets.
+std::string padding_text(const RunSetup& setup, const Phase& phase, uint64_t seed);
+
 // "phase first: epochs 1 to 5"
 std::string phase_text(const PhaseSpan& span);
 

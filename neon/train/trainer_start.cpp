@@ -60,14 +60,6 @@ std::string other_rates(const PhaseSpan& phase, const StoredRun& resume, const S
   return "";
 }
 
-// The lengths of batches and the padding of the first epoch.
-std::string padding_text(const RunSetup& setup, const PhaseSpan& span, uint64_t seed) {
-  const Phase phase = training_phase(setup, span);
-  const std::vector<int32_t> order = epoch_order(phase.order, setup.layout.train_size, setup.step.batch, seed, 0,
-                                                 labels_to_draw_by(phase.order, *phase.split), setup.buckets);
-  return buckets_text(*setup.buckets, order, setup.step.batch, setup.layout.sample[0]);
-}
-
 // The metrics file has its final size from the start, which nobody asked for in a run's folder. Returns a note or "".
 std::string leave_large_metrics_out(RunSetup& setup) {
   constexpr double kMostBytes = 256 << 20;
@@ -124,7 +116,8 @@ void Trainer::make_programs(const StoredRun* resume) {
     setup_.experiment.fit(graphs_, setup_.layout);
     if (!resume) report_.messages(setup_.experiment.advice(graphs_.back(), setup_.layout));
     if (const std::string split = split_text(setup_, graphs_.back()); !split.empty()) report_.message(split);
-    if (setup_.buckets && !resume) report_.message(padding_text(setup_, span, start_.position.seed));
+    if (setup_.buckets && !resume)
+      report_.message(padding_text(setup_, training_phase(setup_, span), start_.position.seed));
     if (!span.phase->name.empty()) report_.message(phase_text(span));
     set_variables(resume);
     evaluations_ = std::make_unique<Evaluations>(setup_, span, variables_, device);

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Batches by length: the costs of their samples are those at full length, and what cannot be sorted is refused."""
 import random
+import re
 
 import h5py
 
@@ -49,8 +50,13 @@ class Buckets(Case):
 
     def test_a_run_tells_lengths_and_padding(self):
         self.walks()
-        said = self.neon("-r", "1", self.write("s.yaml", WALKS + "buckets: [5, 10, 20]\n")).err
-        self.assertRegex(said, r"\bbatches of up to 5, 10, 20 or 40 steps: \d+ % of the steps are padding, \d+ % without buckets\n")
+        spec = self.write("s.yaml", WALKS + "buckets: [5, 10, 20]\n")
+        line = r"batches of up to 5, 10, 20 or 40 steps: \d+ % of the steps are padding, (\d+) % without buckets\n"
+        told = re.search(line, self.neon("-r", "1", spec).err)
+        self.assertEqual(re.search("buckets " + line, self.neon("check", "-r", "1", spec).out)[0], "buckets " + told[0])
+        with open(self.path("walks.csv"), encoding="ascii") as file:
+            rows = len(file.readlines()) - 1
+        self.assertEqual(int(told[1]), round(100 * (1 - rows / (101 * 40))))
 
     def test_what_cannot_be_is_refused(self):
         self.walks()
@@ -67,7 +73,8 @@ class Buckets(Case):
             self.refused(2, *verb, images, says="buckets: sorts sequences of different lengths, and the samples (1, 28, 28) are no sequences")
         # Weights for each step of the longest sequence.
         steps = self.write("p.yaml", WALKS.replace("  - RecurrentLast\n", "  - LearnedPositions: {init: {Gaussian: {scale: 0.02}}}\n  - RecurrentLast\n") + "buckets: 4\n")
-        self.refused(2, steps, says="for sequences of")
+        for verb in [], ["check"]:
+            self.refused(2, *verb, steps, says="for sequences of")
         self.neon(steps, "--set", "layers[1].LearnedPositions.steps=40", "-e", "1")
 
     def test_a_run_keeps_its_buckets(self):
