@@ -21,10 +21,6 @@ std::vector<int32_t> order_of_streams(int64_t n, int64_t batch) {
   return out;
 }
 
-}  // namespace
-
-namespace {
-
 std::vector<int32_t> order_without_buckets(SampleOrder order, int64_t n, int64_t batch, uint64_t seed, int64_t epoch,
                                            const SampleLabels& labels) {
   if (order == SampleOrder::balanced) return balanced_order(*labels, seed, epoch);
