@@ -141,6 +141,9 @@ int run_bench(const CommandLine& line) {
   const DeviceOptions device = device_options(options, *spec.experiment);
   const StepOptions step = step_options(options, spec.experiment->params);
   const int64_t iterations = steps_timed(line.of_verb.iterations, step.accumulate);
+  if (spec.experiment->params.buckets.is_given())
+    print_message(
+        "note: a whole step is the median over batches of all buckets; the passes are of the longest sequences");
   const double whole = median_ms(iterations, device.gpu, [&](int64_t count) { trainer.steps().repeat(count); });
   const std::string memory = memory_text(device);  // before other programs take theirs
   const std::string& profile = line.of_verb.profile;

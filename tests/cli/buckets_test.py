@@ -58,6 +58,12 @@ class Buckets(Case):
             rows = len(file.readlines()) - 1
         self.assertEqual(int(told[1]), round(100 * (1 - rows / (101 * 40))))
 
+    def test_bench_says_which_batches_it_times(self):
+        self.walks()
+        spec = self.write("s.yaml", WALKS + "buckets: 3\n")
+        self.assertIn("a whole step is the median over batches of all buckets", self.neon("bench", spec).err)
+        self.assertNotIn("buckets", self.neon("bench", spec, "--set", "buckets=0").err)
+
     def test_what_cannot_be_is_refused(self):
         self.walks()
         spec = self.write("s.yaml", WALKS + "buckets: 4\n")
