@@ -63,15 +63,20 @@ std::optional<double> added_to_argument(const Graph& graph, Value x) {
   return {};
 }
 
-// The input of the layer with the weights `name`: of the first product by them; or no value.
-Value input_of(const Graph& graph, const std::string& name) {
+// The first product by the weights `name`, of the forward pass; null: none.
+const Node* product_by(const Graph& graph, const std::string& name) {
   const std::vector<Value> forms = forms_of(graph, name);
   for (int i = 0; i < graph.node_count(); ++i) {
     const Node& node = graph.node(i);
     if ((node.op->is(ops::matmul) || node.op->is(ops::convolution)) && std::ranges::count(forms, node.inputs[1]))
-      return node.inputs[0];
+      return &node;
   }
-  return {};
+  return nullptr;
+}
+
+Value input_of(const Graph& graph, const std::string& name) {
+  const Node* const product = product_by(graph, name);
+  return product ? product->inputs[0] : Value();
 }
 
 // The value that casts and reshapes made x of, or the first such value of at least that rank.
@@ -84,13 +89,12 @@ Value before_reshapes(const Graph& graph, Value x, int rank) {
   return x;
 }
 
-// keep where the node is x cast(less(draw, keep)), as Dropout multiplies by a mask; otherwise 1.
+// keep where the node is x less(draw, keep), as Dropout multiplies by a mask; otherwise 1.
 double kept_share(const Graph& graph, const Node& node) {
   if (!node.op->is(ops::mul)) return 1;
   for (const Value each : node.inputs) {
     const Node& mask = graph.producer(each);
-    if (!mask.op->is(ops::cast)) continue;
-    const Node& less = graph.producer(mask.inputs[0]);
+    const Node& less = mask.op->is(ops::cast) ? graph.producer(mask.inputs[0]) : mask;
     if (less.inputs.size() != 2) continue;
     const Node &draw = graph.producer(less.inputs[0]), &keep = graph.producer(less.inputs[1]);
     if ((draw.op->is(ops::uniform) || draw.op->is(ops::keyed_uniform)) && keep.op->is(ops::constant))

@@ -108,10 +108,10 @@ class Weights(Case):
         err = self.neon(*arguments, "--model_file", "t.safetensors", **more).err
         return [line for line in err.splitlines() if "tensors taken" in line][0].removeprefix("t.safetensors: ")
 
-    def check_outputs(self, title, *arguments):
-        out = self.neon("predict", *arguments, "m.safetensors", "x.npy").out.splitlines()[1:]
+    def check_outputs(self, title, accuracy=1e-6):
+        out = self.neon("predict", "m.safetensors", "x.npy").out.splitlines()[1:]
         got = np.array([[float(x) for x in line.split(",")[1:]] for line in out])
-        np.testing.assert_allclose(got, array(GOLDEN[title]["outputs"]), atol=1e-6, rtol=1e-5)
+        np.testing.assert_allclose(got, array(GOLDEN[title]["outputs"]), atol=accuracy, rtol=accuracy)
 
     def test_outputs_are_those_of_pytorch(self):
         for title in sorted(SPECS):
@@ -119,7 +119,11 @@ class Weights(Case):
             for more in ([], ["--set", "augment=[Brightness: {range: [1, 1]}]"]) if title == "alexnet" else ([],):
                 self.assertRegex(self.said("-d", "f64", "-s", "m.safetensors", spec, *more), "^all [0-9]+ tensors taken$")
                 self.check_outputs(title)
-                self.assertEqual(self.said("check", spec, *more), self.said("-s", "m.safetensors", spec, *more))
+                for datatype, accuracy in ("f32", 1e-4), ("bf16", 0.3):
+                    arguments = ["-d", datatype, spec, *more]
+                    self.assertEqual(self.said("check", *arguments), self.said("-s", "m.safetensors", *arguments))
+                    if title != "resnet" or datatype == "f32":
+                        self.check_outputs(title, accuracy)
 
     def test_layers_without_names_are_in_the_order_of_torchvision(self):
         for title in "resnet", "alexnet", "vgg":
