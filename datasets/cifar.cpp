@@ -19,6 +19,14 @@ struct CifarParams {
       "Data set to use, with a warning, where this one is neither here nor can be downloaded.");
   }
 };
+struct Cifar10Params : CifarParams {
+  bool pad_classes = false;
+  static void describe(auto&& p) {
+    CifarParams::describe(p);
+    p("pad_classes", &Cifar10Params::pad_classes,
+      "Gives the net 16 classes, as neon 1.x did for its GPU kernels: the last 6 have no samples.");
+  }
+};
 struct Cifar100Params : CifarParams {
   bool coarse_labels = false;
   static void describe(auto&& p) {
@@ -28,6 +36,7 @@ struct Cifar100Params : CifarParams {
 };
 
 constexpr int64_t kTrainImages = 50000, kTestImages = 10000;
+constexpr int64_t kCifar10Classes = 10, kPaddedClasses = 16;
 
 // The reader of CIFAR-10 and CIFAR-100. `label` chooses among a record's labels.
 class CifarReader {
@@ -168,14 +177,24 @@ class CifarReader {
   const int64_t classes_;
 };
 
-class CIFAR10 : public Parametrized<Dataset, CifarParams> {
+class CIFAR10 : public Parametrized<Dataset, Cifar10Params> {
  public:
   using Parametrized::Parametrized;
-  Data load(const DataContext& context) const override { return finish(reader().load(context), context); }
-  DataCheck check(const DataContext& context) const override { return finish(reader().check(context)); }
+  Data load(const DataContext& context) const override { return padded(finish(reader().load(context), context)); }
+  DataCheck check(const DataContext& context) const override { return padded(finish(reader().check(context))); }
 
  private:
-  CifarReader reader() const { return {cifar10_kind(), params, 0, 10}; }
+  CifarReader reader() const { return {cifar10_kind(), params, 0, kCifar10Classes}; }
+
+  // After finish(), which warns of other classes without samples.
+  template <typename T>
+  T padded(T data) const {
+    if (!params.pad_classes || data.classes == 0) return data;
+    data.classes = kPaddedClasses;
+    for (auto k = int64_t(data.class_names.size()); k > 0 && k < kPaddedClasses; ++k)
+      data.class_names.push_back(text("padding ", k));
+    return data;
+  }
 };
 
 class CIFAR100 : public Parametrized<Dataset, Cifar100Params> {

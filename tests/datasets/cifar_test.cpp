@@ -69,6 +69,28 @@ TEST_CASE("CIFAR-10 from its files and from the archive") {
   CHECK(load_cifar(folder, "CIFAR10", {{"validation", "4"}}).validation.size() == 4);
 }
 
+TEST_CASE("CIFAR-10 has 16 classes where they are padded, and no warning of those without samples") {
+  const Variable cache("NEON_CACHE_DIR", "/nonexistent/cache");
+  const TempDir dir;
+  for (const auto& [name, content] : cifar10()) dir.write("cifar10/" + name, content);
+  std::vector<std::string> plain, padded;
+  const auto load = [&](const Keys& keys, std::vector<std::string>& warnings) {
+    DataContext context = offline(dir.path());
+    context.warnings = &warnings;
+    return make("CIFAR10", keys)->load(context);
+  };
+  CHECK(load({}, plain).classes == 10);
+  const Data data = load({{"pad_classes", "true"}}, padded);
+  CHECK(data.classes == 16);
+  CHECK(agrees(make("CIFAR10", {{"pad_classes", "true"}})->check(offline(dir.path())), data));
+  check_cifar10(data);
+  REQUIRE(data.class_names.size() == 16);
+  CHECK(data.class_names[15] == "padding 15");
+  CHECK(make("CIFAR10", {{"pad_classes", "true"}, {"autoencoder", "true"}})->load(offline(dir.path())).classes == 0);
+  REQUIRE(plain.size() == 1);  // of classes 0 and 9
+  CHECK(padded == plain);
+}
+
 TEST_CASE("CIFAR-100 has labels of classes and of groups") {
   const Variable cache("NEON_CACHE_DIR", "/nonexistent/cache");
   const TempDir dir;

@@ -207,6 +207,24 @@ TEST_CASE("merge layers of 1.x, and maps whose type is no class") {
   CHECK_THAT(s.notes[2], Contains("neon data pack FOLDER i1k"));
 }
 
+TEST_CASE("CIFAR-10 of 1.x: contrast is normalised before other augmentations, classes are padded") {
+  const std::string layers = "epochs: 2\nlayers: [{type: Affine, nout: 16}]\n";
+  const Spec s =
+      spec(layers + "dataset: {name: cifar10, contrast_normalize: true, whiten: false, pad_classes: true}\n");
+  CHECK(part(s, "dataset") == "{CIFAR10: {pad_classes: true}}");
+  CHECK(part(s, "augment") == "[ContrastNormalize]");
+  CHECK(s.notes == std::vector<std::string>{"m.yaml:3:46: 'contrast_normalize' is ContrastNormalize of augment"});
+  const Spec others = spec(layers + "dataset: {name: cifar10, contrast_normalize: yes}\naugment: [Flip]\n");
+  CHECK(part(others, "augment") == "[ContrastNormalize, Flip]");
+  CHECK(part(others, "dataset") == "CIFAR10");
+  const Spec none = spec(layers + "dataset: {name: cifar10, contrast_normalize: false}\n");
+  CHECK(part(none, "dataset") == "CIFAR10");
+  CHECK(part(none, "augment") == "absent");
+  CHECK_THAT(error(layers + "dataset: {name: cifar10, whiten: true}\n"),
+             Equals("m.yaml:3:34: dataset: 'whiten' is not here yet: neon decorrelates no pixels; leave 'whiten' out, "
+                    "or whiten the images with other software and read them with NPY"));
+}
+
 TEST_CASE("of a 1.x file, keys without an anchor are told apart") {
   const Spec s = spec("epochs: 2\nlayers: [{type: Affine, nout: 3}]\nremark: hello\n");
   CHECK(s.notes == std::vector<std::string>{"m.yaml:3:1: 'remark' is no key of neon 1.x and is left out"});
