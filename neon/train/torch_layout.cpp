@@ -119,6 +119,11 @@ std::optional<Shape> images_before(const Graph& graph, const Parameter& p, bool 
   return graph.shape(x).slice(1, graph.shape(x).rank());
 }
 
+bool lie_transposed(const Graph& graph, const Parameter& p) {
+  const Node* const product = p.layer_class == "Linear" ? product_by(graph, p.name) : nullptr;
+  return product && product->op->is(ops::matmul) && product->attributes.integer("transpose_b") == 0;
+}
+
 double kept_before(const Graph& graph, const Parameter& p) {
   const Value x = before_reshapes(graph, input_of(graph, p.name), Shape::kMaxRank);
   return x ? kept_share(graph, graph.producer(x)) : 1;

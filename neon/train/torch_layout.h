@@ -17,6 +17,9 @@ Shape torch_shape(const Parameter& p);
 // nothing where its inputs are no images with their channels last. `data_channels_last` says how the samples lie.
 std::optional<Shape> images_before(const Graph& graph, const Parameter& p, bool data_channels_last);
 
+// Whether the weights `p` of a dense layer are (nin, nout), as `transpose: true` has them.
+bool lie_transposed(const Graph& graph, const Parameter& p);
+
 // The share of inputs that a Dropout right before the layer of the weights `p` keeps, where the layer gets them without
 // a scale in training, and scaled by this share in the evaluation; 1 otherwise. PyTorch divides by the share in
 // training.

@@ -69,6 +69,10 @@ class Conversion {
     if (place.is_mean) return without_bias(place, stored);
     if (!place.parameter) return stored;
     const Parameter& p = *place.parameter;
+    if (lie_transposed(net_.graph.graph, p))
+      fail(ErrorKind::config, path_, ": ", place.name,
+           " lies (nin, nout) by `transpose: true`, which PyTorch has not; ",
+           "leave `transpose` out, or give the layer another name");
     const Shape expected = torch_shape(p);
     if (stored.shape() != expected && !last_.contains(p.owner)) other_shape(place, stored, expected);
     if (stored.shape() != expected)

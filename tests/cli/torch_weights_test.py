@@ -168,7 +168,10 @@ class Weights(Case):
         self.refused(2, "--model_file", "t.safetensors", self.write("o.yaml", without_names(self.read(self.begin("upscaled")).decode())), says=(
             "no layer has the name of one; give layers the names of their modules, as in `name: first`",
             "The modules are first, last, norm, up. Without such names neon knows the order of torchvision's ResNet, DenseNet"))
+        self.refused(2, "--model_file", "t.safetensors", self.begin("alexnet"), "--set", "layers[6].transpose=true",
+                     says="classifier.4/W lies (nin, nout) by `transpose: true`, which PyTorch has not")
         # Names of neither kind are no weights, and a damaged file is told as one.
+        spec = self.begin("resnet")
         self.write_state({"a": np.ones(3)})
         self.refused(3, "--model_file", "t.safetensors", spec, says="a sound .safetensors file, but not a checkpoint")
         self.write("t.safetensors", self.read(self.write_state(self.state("resnet")))[:-1])
