@@ -18,6 +18,7 @@ constexpr const char* kKeep = "; write keep, the share of inputs that stays: kee
 constexpr const char* kOfOptimizer = "; the optimizer has it: optimizer: {Adam: {learning_rate: 0.001}}";
 constexpr const char* kBias = "; write bias: {Constant: 0} for a bias, and leave it out for none";
 constexpr ForeignKey kForeignKeys[] = {
+    {"contrast_normalize", "normalize", "; write augment: [ContrastNormalize] beside dataset"},
     {"units", "nout"},
     {"out_features", "nout"},
     {"num_outputs", "nout"},

@@ -7,9 +7,9 @@ namespace {
 
 const OldClasses missing(std::vector<OldMissing>{
     {"models.Autoencoder", "0.9 could not run it any more; write models.MLP with a CostLayer of ref_label: output"},
-    {"models.Balance", "the nearest is models.MLP with a BranchLayer"},
+    {"models.Balance", "the nearest is models.MLP with a BranchLayer, which leaves out its XCovariance"},
     {"models.BalanceMP", "the nearest is models.MLP with a BranchLayer"},
-    {"transforms.XCovariance", "the nearest is transforms.SumSquaredDiffs"},
+    {"transforms.XCovariance", "a cost here is of one sample, and a covariance is of a whole batch"},
     {"params.IdentityValGen", "the nearest is params.OrthoNormalizedValGen; IdentityInit of neon freezes the layer"},
     {"experiments.GradientChecker", "neon's gradients are derived from one rule for each op, which its tests check"},
     {"experiments.Experiment", "it is the base of FitExperiment and FitPredictErrorExperiment; write one of these"},
