@@ -154,13 +154,22 @@ bool is_of_torch(const std::string& path) try {
   return false;  // load_checkpoint() says what is wrong
 }
 
+// Whether torch.save wrote the file, by the ends of names that are usual for that.
+bool is_pickled(const std::string& path) {
+  return path.ends_with(".pth") || path.ends_with(".pt") || path.ends_with(".bin");
+}
+
 }  // namespace
 
-TensorFile load_weights(const std::string& given, const TakingNet& net, std::vector<std::string>& messages) {
+TensorFile load_weights(const std::string& given, const TakingNet& net, std::vector<std::string>& messages) try {
   const std::string path = follow_links(given);
   if (!is_of_torch(path)) return load_checkpoint(given, messages);
   const TensorFile file = read_safetensors(path);
   return Conversion(file, given, net).run(messages);
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::data || !is_pickled(given)) throw;
+  fail(ErrorKind::data, error.what(),
+       "; in Python, `safetensors.torch.save_file(net.state_dict(), \"net.safetensors\")` writes PyTorch's weights so");
 }
 
 }  // namespace neon

@@ -170,6 +170,9 @@ class Weights(Case):
             "The modules are first, last, norm, up. Without such names neon knows the order of torchvision's ResNet, DenseNet"))
         self.refused(2, "--model_file", "t.safetensors", self.begin("alexnet"), "--set", "layers[6].transpose=true",
                      says="classifier.4/W lies (nin, nout) by `transpose: true`, which PyTorch has not")
+        self.write("net.pth", b"PK\3\4" + bytes(100))
+        self.refused(3, "--model_file", "net.pth", self.begin("alexnet"), says=(
+            "net.pth: expected a checkpoint (.safetensors); the file looks like a zip archive", "; in Python, `safetensors.torch.save_file("))
         # Names of neither kind are no weights, and a damaged file is told as one.
         spec = self.begin("resnet")
         self.write_state({"a": np.ones(3)})
