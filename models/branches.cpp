@@ -1,6 +1,6 @@
-// Branches of one input, merged: MergeSum adds them, MergeMean takes their mean, MergeProduct multiplies them,
-// MergeConcat and MergeBroadcast put them side by side. Images have their feature maps put side by side; with merge:
-// stack, and for anything else, all numbers of a sample.
+// Branches of one input, or of an input each, merged: MergeSum adds them, MergeMean takes their mean, MergeProduct
+// multiplies them, MergeConcat, MergeBroadcast and MergeMultistream put them side by side. Images have their feature
+// maps put side by side; with merge: stack, and for anything else, all numbers of a sample.
 #include <algorithm>
 
 #include "models/container.h"
@@ -148,7 +148,19 @@ struct MergeBroadcast : Branches<MergeBroadcastParams> {
   }
 };
 NEON_REGISTER(Layer, MergeBroadcast, "MergeConcat under the name of neon 1.1 and later, with a choice of the axis.",
-              {"MergeMultistream", "BranchLayer"});
+              {"BranchLayer"});
+
+struct MergeMultistream : Branches<MergeBroadcastParams> {
+  using Branches::Branches;
+  int most_inputs() const override { return std::max(1, int(params.layers.size())); }
+  Expr merge(LayerContext& context, const std::vector<Expr>& outputs) const override {
+    return side_by_side(context, outputs, params.merge == "stack");
+  }
+};
+NEON_REGISTER(
+    Layer, MergeMultistream,
+    "MergeBroadcast whose branches have an input each: `inputs` names one for each branch, such as parts of a "
+    "sample that Slice passes on.");
 
 struct SequentialParams {
   Chain layers;

@@ -85,8 +85,14 @@ class Namer {
                      did_you_mean(name, {before_.begin(), before_.end()})));
     }
     Container* container = link.layer->container();
-    const size_t branches = container ? container->branches().size() : 0;
-    if (const size_t most = size_t(link.layer->most_inputs()); !container && inputs.size() > most)
+    const size_t branches = container ? container->branches().size() : 0, most = size_t(link.layer->most_inputs());
+    if (container && most > 1 && inputs.size() != most) {
+      add(link, text(link.kind, " gives each of its ", most, " branches an input of its own, and `inputs` names ",
+                     inputs.size(), "; name one for each branch, such as a Slice of `data`, or write MergeBroadcast, ",
+                     "whose branches all read the same input"));
+      return;
+    }
+    if (!container && inputs.size() > most)
       add(link, text(link.kind, " takes ", most == 1 ? "one input" : text("at most ", most, " inputs"),
                      ", `inputs` has ", inputs.size(), "; MergeSum and MergeConcat make one of several"));
     if (container && branches == 0 && inputs.empty())

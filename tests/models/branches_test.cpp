@@ -204,6 +204,28 @@ TEST_CASE("inputs name earlier layers") {
   CHECK_THAT(shapes, Contains("shapes so far: alpha (4, 8, 8), half (4, 4, 4) -> MergeSum_0"));
 }
 
+TEST_CASE("each branch of a MergeMultistream has an input of its own") {
+  const auto part = [](const char* name, int begin, int end) {
+    return text("{Slice: {name: ", name, ", inputs: data, begin_idx: ", begin, ", end_idx: ", end, "}}, ");
+  };
+  const std::string parts = part("one", 0, 1) + part("rest", 1, 4);
+  const std::string branches = "layers: [[" + kConv + "2, name: left}], [" + kConv + "5, name: right}]]";
+  const Described net =
+      described("[" + parts + "{MergeMultistream: {merge: depth, inputs: [one, rest], " + branches + "}}]", {4, 8, 8});
+  CHECK(net.output == Shape{7, 8, 8});
+  for (const LayerRow& row : net.rows) {
+    if (row.name == "left") CHECK(row.parameters == 1 * 9 * 2);
+    if (row.name == "right") CHECK(row.parameters == 3 * 9 * 5);
+  }
+  CHECK_THAT(error("[{MergeMultistream: {" + branches + "}}]"),
+             Contains("gives each of its 2 branches an input of its own, and `inputs` names 0; name one for each "
+                      "branch") &&
+                 Contains("or write MergeBroadcast, whose branches all read the same input"));
+  CHECK_THAT(error("[{MergeMultistream: {inputs: data, " + branches + "}}]"), Contains("and `inputs` names 1; name"));
+  CHECK(error("[{MergeMultistream: {inputs: [data, data], " + branches + "}}]") == "");
+  CHECK(error("[" + parts + "{MergeMultistream: {inputs: [one, rest]}}]") == "");
+}
+
 TEST_CASE("a tree gives an output for each branch, or while training alone") {
   const std::string affine = "{Affine: {nout: 3, init: Kaiming, activation: Softmax}}";
   for (const char* kind : {"Tree", "SingleOutputTree"}) {

@@ -198,6 +198,18 @@ def unet():
             conv(3, 5, padding=1), "Upsample", {"Pooling": {"fshape": 2, "op": "avg"}}, MEAN, affine(4, "Softmax")]
 
 
+def streams():
+    """neon's MergeMultistream: parts of a sample, each with layers of its own, joined twice."""
+    def part(name, begin, end):
+        return {"Slice": {"inputs": ["data"], "begin_idx": begin, "end_idx": end, "name": name}}
+
+    return [part("first", 0, 1), conv(3, 3, padding=1, name="other"), part("rest", 1, 3),
+            {"MergeMultistream": {"inputs": ["other", "rest"], "merge": "depth", "name": "maps",
+                                  "layers": [[conv(1, 2)], [conv(3, 3, padding=1), conv(1, 4)]]}},
+            {"MergeMultistream": {"inputs": ["maps", "first"], "alphas": [1, 0.5],
+                                  "layers": [[MEAN], [affine(5), affine(3, "Tanh")]]}}, affine(4, "Softmax")]
+
+
 def nets():
     deep = dict(batch=2, steps=2, rate=1 / 64)
     return [("residual blocks", residual(), [3, 8, 6], {}), ("inception blocks", inception(), [3, 7, 8], {}),
@@ -212,4 +224,5 @@ def nets():
             ("GoogLeNet", googlenet(), [3, 32, 32], dict(cost=GOOGLENET_COST, **deep)),
             ("ResNet-50", resnet(), [3, 32, 32], dict(batch=4, steps=2, rate=1 / 64)),
             ("squeeze and excitation", excited(), [3, 7, 6], {}), ("a U-Net", unet(), [3, 9, 13], {}),
+            ("streams of parts", streams(), [3, 5, 4], {}),
             ("a convolutional autoencoder", autoencoder(), [2, 20, 16], dict(cost="SumSquared", rate=1 / 256))]

@@ -41,7 +41,7 @@ def parts(item):
     return kind, given if isinstance(given, dict) else {FIRST[kind]: given}
 
 
-FIRST = {"MergeSum": "layers", "MergeMean": "layers", "MergeProduct": "layers", "Upsample": "scale", "MergeConcat": "layers", "MergeBroadcast": "layers", "Sequential": "layers",
+FIRST = {"MergeSum": "layers", "MergeMean": "layers", "MergeProduct": "layers", "Upsample": "scale", "MergeConcat": "layers", "MergeBroadcast": "layers", "MergeMultistream": "layers", "Sequential": "layers",
          "Activation": "transform", "Pooling": "fshape", "Tree": "layers"}
 ACTIVATIONS = {"Rectlin": F.relu, "Tanh": torch.tanh, "Logistic": torch.sigmoid, "Identity": lambda x: x,
                "Softmax": lambda x: x}  # the cost takes logits
@@ -87,6 +87,8 @@ class Merges:
         if given.get("merge", "stack") == "depth":
             return torch.cat([y for y, _ in ends], 1), False
         return torch.cat([self.rows(end) for end in ends], 1), False
+
+    MergeMultistream = MergeBroadcast
 
 
 class Net(Merges):
@@ -179,6 +181,9 @@ class Net(Merges):
 
     def Activation(self, name, given, inputs):
         return ACTIVATIONS[given["transform"]](inputs[0][0]), inputs[0][1]
+
+    def Slice(self, name, given, inputs):
+        return inputs[0][0][:, given.get("begin_idx", 0):given["end_idx"]], False
 
     def SkipNode(self, name, given, inputs):
         return inputs[0]
