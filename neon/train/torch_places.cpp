@@ -32,12 +32,22 @@ std::vector<const Place*> first_arrays(const std::vector<Place>& places) {
 
 bool is_dense(const Place* place) { return place->parameter->layer_class == "Linear"; }
 
-[[noreturn]] void other_module(const std::string& path, const TorchOrder& order, const std::string& module,
-                               const Tensor* weight, const Place& place) {
-  fail(ErrorKind::config, path, " does not fit the net: ", module, ".weight is ",
-       weight ? weight->shape().to_string() : "missing", " in the file, and ", place.name, " of the net would be ",
-       torch_shape(*place.parameter), " there. Layers are compared in the order of torchvision's ", order.family,
-       "; layers with the names of their modules are taken by name");
+// The sentence about a batch norm that either the net or the file has there alone; "": it is about something else.
+std::string lone_batch_norm(const TorchModule& before, const TorchModule& module, const Place& unit_before,
+                            const Place& unit) {
+  const bool in_file = module.find("running_mean"), in_net = unit.parameter->layer_class == "BatchNorm";
+  if (in_file == in_net) return "";
+  if (in_net)
+    return text(unit.unit, " of the net is a batch norm, and the file has none between ", before.name, " and ",
+                module.name, "; leave it out of the spec, or take the weights of a net that has it");
+  return text(module.name, " of the file is a batch norm, and the net has none between ", unit_before.unit, " and ",
+              unit.unit, "; write `batch_norm: true`, or take the weights of a net without it");
+}
+
+std::string other_shape(const TorchModule& module, const Place& place) {
+  const Tensor* const weight = module.find("weight");
+  return text(module.name, ".weight is ", weight ? weight->shape().to_string() : "missing", " in the file, and ",
+              place.name, " of the net would be ", torch_shape(*place.parameter), " there");
 }
 
 }  // namespace
@@ -72,14 +82,21 @@ void pair_in_order(std::vector<Place>& places, const std::map<std::string, Torch
                    const TorchOrder& order, const std::set<std::string>& last, const std::string& path) {
   for (Place& place : places) place.modules.clear();
   const std::vector<const Place*> units = first_arrays(places);
+  const auto module_at = [&](size_t i) -> const TorchModule& { return modules.at(order.modules[i]); };
   for (size_t i = 0; i < std::min(units.size(), order.modules.size()); ++i) {
     const Place& unit = *units[i];
-    const Tensor* const weight = modules.at(order.modules[i]).find("weight");
+    const Tensor* const weight = module_at(i).find("weight");
     const Shape expected = torch_shape(*unit.parameter);
     const bool same_kind = weight && unit.part == "weight" && weight->shape().rank() == expected.rank();
     const bool fits = same_kind && (weight->shape() == expected || last.contains(unit.owner));
     if (!fits && std::all_of(units.begin() + int64_t(i), units.end(), is_dense)) return;
-    if (!fits) other_module(path, order, order.modules[i], weight, unit);
+    if (!fits) {
+      const std::string norm =
+          i > 0 ? lone_batch_norm(module_at(i - 1), module_at(i), *units[i - 1], unit) : std::string();
+      fail(ErrorKind::config, path, " does not fit the net: ", norm.empty() ? other_shape(module_at(i), unit) : norm,
+           ". Layers are compared in the order of torchvision's ", order.family,
+           "; layers with the names of their modules are taken by name");
+    }
     for (Place& place : places)
       if (place.unit == unit.unit) place.modules = {order.modules[i]};
   }

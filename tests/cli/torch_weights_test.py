@@ -135,10 +135,16 @@ class Weights(Case):
     def test_what_does_not_fit_the_order_is_refused(self):
         spec = self.write("o.yaml", without_names(self.read(self.begin("resnet")).decode()))
         self.refused(2, "--model_file", "t.safetensors", spec, "--set", "layers[0].batch_norm=false", "--set", "freeze=[Conv_1]", says=(
-            "t.safetensors does not fit the net: bn1.weight is (4) in the file, and Conv_1/W of the net would be (4, 4, 3, 3) there",
-            "in the order of torchvision's ResNet"))
+            "t.safetensors does not fit the net: bn1 of the file is a batch norm, and the net has none between Conv_0 and Conv_1; write "
+            "`batch_norm: true`", "in the order of torchvision's ResNet"))
         self.refused(2, "--model_file", "t.safetensors", spec, "--set", "layers[0].fshape=5", "--set", "layers[0].padding=2",
                      says="conv1.weight is (4, 3, 3, 3) in the file, and Conv_0/W of the net would be (4, 3, 5, 5) there")
+        plain = self.write("o.yaml", without_names(self.read(self.begin("alexnet")).decode()))
+        self.refused(2, "--model_file", "t.safetensors", plain, "--set", "layers[0].batch_norm=true", "--set", "layers[0].bias=null", says=(
+            "t.safetensors does not fit the net: Conv_0_bnorm of the net is a batch norm, and the file has none between features.0 "
+            "and features.3; leave it out of the spec", "in the order of torchvision's AlexNet, VGG"))
+        self.refused(2, "--model_file", "t.safetensors", plain, "--set", "layers[2].fshape=1",
+                     says="features.3.weight is (6, 2, 3, 1) in the file, and Conv_1/W of the net would be (6, 2, 1, 1) there")
         # A head of other layers begins anew.
         text = without_names(self.read(self.begin("alexnet")).decode()).replace("nout: 5", "nout: 7")
         self.assertEqual(self.said(self.write("o.yaml", text)), "4 of 8 tensors taken; new: Affine_0/W, Affine_0_bias/b, Affine_1/W, Affine_1_bias/b; "
