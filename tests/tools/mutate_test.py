@@ -52,7 +52,7 @@ class Places(unittest.TestCase):
         for text in ("const Node* node = &list[i - 1];", "for (int i = a - b; i < n; ++i) {}", "// a + b\n", "++i;",
                      'fail("more than ", a - b);', 'name + "/W";', "size_t(found - list.begin());", "y = max(x, axes);",
                      "void describe(auto&& p) { p(a - b); }", "std::vector<T> infer_sum(const C& c) { return a + b; }",
-                     "Expr sqrt(Expr a);", "node->exp(a);"):
+                     "Expr sqrt(Expr a);", "node->exp(a);", "static constexpr size_t kGates = type == lstm ? 4 : 3;"):
             self.untouched(text)
 
     def test_functions_that_are_meant(self):

@@ -85,6 +85,9 @@ class Source:
         """Of each token whether it lies where nothing is to be changed."""
         out = [bool(only)] * len(self.tokens)
         for i, token in enumerate(self.tokens):
+            if token.text == "constexpr":  # worked out when neon is compiled
+                end = next((k for k in range(i, len(self.tokens)) if self.word(k) in (";", "{")), i)
+                out[i:end] = [True] * (end - i)
             if i not in self.partner or self.partner[i] < i:
                 continue
             name = self.function_of_body(i) if token.text == "{" else self.word(i - 1)
