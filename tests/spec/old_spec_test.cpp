@@ -136,6 +136,40 @@ TEST_CASE("0.9: learning rules with their dictionaries") {
       Contains("0.9 had only the name"));
 }
 
+TEST_CASE("0.9: states that begin at 0 in each batch, or are carried on") {
+  const auto rnn = [](const std::string& period) {
+    return "!obj:experiments.FitPredictErrorExperiment {\n  weight_init: &w !obj:params.NormalValGen {scale: 0.1},\n"
+           "  lrule: &r {type: gradient_descent, lr_params: {learning_rate: 0.1}},\n"
+           "  dataset: !obj:datasets.MOBYDICK {data_dim: 96, unrolls: 5},\n  model: !obj:models.RNN {num_epochs: 1, "
+           "batch_size: 8, unrolls: 5, truncate: True, make_plots: False, reset_period: " +
+           period +
+           ", layers: [\n    &d !obj:layers.DataLayer {nout: 96},\n    !obj:layers.RecurrentHiddenLayer {name: h, "
+           "nout: "
+           "4, unrolls: 5, weight_init: *w, weight_init_rec: *w, lrule_init: *r, activation: !obj:transforms.Tanh "
+           "{}},\n"
+           "    !obj:layers.RecurrentOutputLayer {name: o, nout: 96, unrolls: 5, weight_init: *w, lrule_init: *r, "
+           "activation: !obj:transforms.Logistic {}},\n    !obj:layers.RecurrentCostLayer {ref_layer: *d, unrolls: 5, "
+           "cost: !obj:transforms.CrossEntropy {}}]}}\n";
+  };
+  const auto layers = [&](const std::string& period) {
+    const Spec spec = spec_from_text(rnn(period), "o.yaml");
+    return spec.root.find("layers")->items;
+  };
+  const std::vector<Setting> always = layers("1"), never = layers("50");
+  REQUIRE(always.size() == 2);
+  REQUIRE(always[0].find("Recurrent"));
+  const Setting* const reset = always[0].find("Recurrent")->find("reset_cells");
+  REQUIRE(reset);
+  CHECK(reset->value == "true");
+  CHECK(!always[1].find("Affine")->find("reset_cells"));
+  CHECK(!never[0].find("Recurrent")->find("reset_cells"));
+  CHECK(has_note(spec_from_text(rnn("50"), "o.yaml"), "reset_period is left out"));
+  CHECK_THAT(old_error(rnn("0")), Contains("reset_period is 0, expected at least 1"));
+  const std::string without = rnn("1");
+  const size_t begin = without.find(", layers: [");
+  CHECK_THAT(old_error(without.substr(0, begin) + "}}\n"), Contains("layers"));
+}
+
 TEST_CASE("0.9: nothing unknown is passed over") {
   OldParts parts;
   parts.model = "num_epochs: 3, batch_size: 8, epoch: 4";

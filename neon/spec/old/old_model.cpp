@@ -137,6 +137,22 @@ OldKeys cost_layer_keys(OldKeys own) {
                                       old_idle("nout", "shapes follow from the layers")});
 }
 
+// States began at 0 in the first batch of an epoch and in each whose number, from 1, reset_period divides.
+void translate_reset_period(OldTranslation& t, const OldObject& object, OldResult& out) {
+  const auto period = t.integers_of(object, "reset_period");
+  if (period.size() != 1) return;
+  const Location where = object.where_of("reset_period");
+  if (period[0] < 1) return t.problem(where, text("reset_period is ", period[0], ", expected at least 1"));
+  if (period[0] > 1) return t.remark(where, "reset_period is left out: states are carried on for a whole epoch");
+  Setting* const layers = out.params.find("layers");
+  if (!layers) return;
+  for (Setting& layer : layers->items)
+    for (Setting::Entry& entry : layer.entries)
+      if (entry.key == "Recurrent" || entry.key == "LSTM")
+        entry.value.entries.push_back({"reset_cells", Setting::scalar("true", where), where});
+  t.remark(where, "reset_cells: true begins each batch with states of 0, as reset_period: 1 did");
+}
+
 // 0.9 summed the gradients of the steps; ours is of their mean.
 void finish_rnn(OldTranslation& t, const OldObject& object, OldResult& out) {
   finish_old_model(t, object, out);
@@ -151,10 +167,7 @@ void finish_rnn(OldTranslation& t, const OldObject& object, OldResult& out) {
         "scale: 0.9 summed the gradients of the steps, which are a mean here; the cost is the mean over the steps, "
         "where 0.9 printed that of the last one");
   }
-  if (object.find("reset_period"))
-    t.remark(
-        object.where_of("reset_period"),
-        "reset_period is left out: states are carried on for an epoch; reset_cells: true begins each batch without");
+  translate_reset_period(t, object, out);
   if (!t.truth_of(object, "truncate", true))
     t.remark(object.where_of("truncate"),
              "truncate: False is left out: gradients go back through the steps of one batch");
