@@ -39,7 +39,8 @@ std::string lone_batch_norm(const TorchModule& before, const TorchModule& module
   if (in_file == in_net) return "";
   if (in_net)
     return text(unit.unit, " of the net is a batch norm, and the file has none between ", before.name, " and ",
-                module.name, "; leave it out of the spec, or take the weights of a net that has it");
+                module.name, before.find("bias") ? "; write `bias: {Constant: 0}` in its place" : "; leave it out",
+                ", or take the weights of a net that has it");
   return text(module.name, " of the file is a batch norm, and the net has none between ", unit_before.unit, " and ",
               unit.unit, "; write `batch_norm: true`, or take the weights of a net without it");
 }

@@ -142,7 +142,7 @@ class Weights(Case):
         plain = self.write("o.yaml", without_names(self.read(self.begin("alexnet")).decode()))
         self.refused(2, "--model_file", "t.safetensors", plain, "--set", "layers[0].batch_norm=true", "--set", "layers[0].bias=null", says=(
             "t.safetensors does not fit the net: Conv_0_bnorm of the net is a batch norm, and the file has none between features.0 "
-            "and features.3; leave it out of the spec", "in the order of torchvision's AlexNet, VGG"))
+            "and features.3; write `bias: {Constant: 0}` in its place, or take", "in the order of torchvision's AlexNet, VGG"))
         self.refused(2, "--model_file", "t.safetensors", plain, "--set", "layers[2].fshape=1",
                      says="features.3.weight is (6, 2, 3, 1) in the file, and Conv_1/W of the net would be (6, 2, 1, 1) there")
         # A head of other layers begins anew.
