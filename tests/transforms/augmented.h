@@ -1,6 +1,7 @@
 // A batch of pictures that augmentations have changed, for their tests.
 #pragma once
 #include <array>
+#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "tests/support/golden.h"
