@@ -11,6 +11,12 @@ void Value_of<OutputParams>::read(const Setting& from, OutputParams& out, const 
     problems.add(from, text("expected an output, as in {layer: price, cost: MeanSquared}, found ", from.describe()));
     return;
   }
+  if (const Setting* const weights = from.is_map() ? from.find("class_weights") : nullptr) {
+    problems.add(*weights,
+                 "are for a spec with one cost; leave them out (weight is a factor of this output's cost, "
+                 "for all classes)");
+    return;
+  }
   out = read_params<OutputParams>(from, problems);
 }
 

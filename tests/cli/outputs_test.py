@@ -304,6 +304,7 @@ epochs: 60
                 ("cost", "MeanSquared", "outputs and cost are both given"),
                 ("metrics", "[Accuracy]", "outputs have metrics of their own"),
                 ("class_weights", "balanced", "class_weights are for a spec with one cost"),
+                ("outputs.grade.class_weights", "balanced", "outputs.grade.class_weights: are for a spec with one cost; leave them out"),
                 ("dataset.targets", "{price: number, garde: classes}", "targets: t.csv has no column 'garde'; did you mean grade?"),
                 ("dataset.targets", "{price: numbr, grade: classes}", "one of number, classes, labels"),
                 ("dataset.target", "price", "target and targets are both given"),
