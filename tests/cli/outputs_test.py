@@ -2,6 +2,7 @@
 """Several targets, each with an output, a cost, a weight and metrics of its own: training, eval, predict, messages."""
 import json
 
+import h5py
 import numpy as np
 
 import support
@@ -109,7 +110,24 @@ class Outputs(Case):
         for name, value in wanted.items():
             self.assertLess(abs(results[name] - value), 1e-6, name)
 
-
+    def test_metrics_file_has_the_cost_of_each_output(self):
+        self.write_tables()
+        spec = self.write("s.yaml", SPEC)
+        net = Net(self.initial(spec))
+        self.neon("-r", "1", "--eval_freq", "1", "-o", "run.h5", spec)
+        x, price, grade = rows(TRAIN, 1)
+        more, prices, grades = rows(TEST, 2)
+        wanted = []
+        for _ in range(5):
+            net.step(x.astype(float), price.astype(float), grade, 0.1)
+            wanted.append(net.costs(more.astype(float), prices.astype(float), grades))
+        wanted = np.array(wanted)
+        with h5py.File(self.path("run.h5")) as file:
+            found = np.stack([file["metrics/price.cost"][:], file["metrics/grade.cost"][:]], 1)
+            total = file["cost/loss"][:]
+        self.assertEqual(found.shape, wanted.shape)
+        self.assertLess(np.abs(found - wanted).max(), 1e-5)
+        self.assertLess(np.abs(found @ [0.7, 2] - total).max(), 1e-5)
 
     def test_check_and_grad_check(self):
         self.write_tables()
