@@ -53,8 +53,10 @@ std::vector<std::string> Checkpoints::save(const Position& position, Variables& 
   const std::map<std::string, Tensor> shared = with_all_rows(variables, setup_);
   std::vector<std::string> messages;
   std::exception_ptr trouble;
+  const auto note_saved = [&] { last_ = setup_.options.save_path, last_evaluated_ = evaluated; };
   if (setup_.leads()) try {
       messages = write(position, variables, shared);
+      note_saved();  // before other ranks, one of which may be lost by now, agree
     } catch (...) {
       trouble = std::current_exception();
     }
@@ -62,8 +64,7 @@ std::vector<std::string> Checkpoints::save(const Position& position, Variables& 
   if (setup_.ranks) setup_.ranks->sum(std::span(&failed, 1));
   if (trouble) std::rethrow_exception(trouble);
   if (failed) return {};
-  last_ = setup_.options.save_path;
-  last_evaluated_ = evaluated;
+  note_saved();
   current_ = true;
   spent_ += now_seconds() - began;
   return messages;
