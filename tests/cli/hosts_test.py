@@ -158,15 +158,15 @@ def problem():
     missing = [program for program in ("ip", "nsenter", "unshare") if not shutil.which(program)]
     if missing:
         return f"there is no {missing[0]}"
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as ends:
         try:
-            first = Host("alpha", "192.0.2.1", folder)
-            second = Host("beta", "192.0.2.2", folder)
-            first.join(second)
+            hosts = []
+            for name, address in ("alpha", "192.0.2.1"), ("beta", "192.0.2.2"):
+                hosts.append(Host(name, address, folder))
+                ends.callback(hosts[-1].end)
+            hosts[0].join(hosts[1])
         except (OSError, subprocess.CalledProcessError) as error:
             return f"there are no hosts to be had here: {error}"
-        first.end()
-        second.end()
     return ""
 
 
