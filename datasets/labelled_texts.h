@@ -7,9 +7,11 @@
 
 namespace neon {
 
+constexpr const char* kAutoColumn = "auto";
+
 struct LabelledTextParams : VocabularyParams {
   int64_t steps = 128;
-  std::string text = "0", label = "1", header = "auto", test = "auto";
+  std::string text = kAutoColumn, label = kAutoColumn, header = "auto", test = "auto";
   LabelledTextParams() {
     unit = "words";
     vocabulary_size = 20000;
@@ -19,10 +21,13 @@ struct LabelledTextParams : VocabularyParams {
     p("steps", &LabelledTextParams::steps, "The most tokens of a text; what is behind them is left out.", at_least(1),
       Alias{"sentence_length"});
     VocabularyParams::describe(p);
-    p("text", &LabelledTextParams::text, "Column of the texts in a table: its name, or its index from 0.");
-    p("label", &LabelledTextParams::label, "Column of the classes in a table: its name, or its index from 0.");
+    p("text", &LabelledTextParams::text,
+      "Column of the texts in a table: its name, or its index from 0. auto: the one named text, else the first.");
+    p("label", &LabelledTextParams::label,
+      "Column of the classes in a table: its name, or its index from 0. auto: the one named label, else the second.");
     p("header", &LabelledTextParams::header,
-      "Whether the first line of a table names the columns. auto: it does where text or label is one of its names.",
+      "Whether the first line of a table names the columns. auto: it does where `text`, `label` or the names given for "
+      "them are among its cells; a first line whose class occurs in no other line is refused as unclear.",
       one_of({"auto", "true", "false"}));
     p("test", &LabelledTextParams::test,
       "Texts to test with, where no folder is named test: a table like this one, or the share (0 to 1) of these texts, "
@@ -43,7 +48,8 @@ struct LabelledTexts {
 // The texts of a folder with train/CLASS/FILE and test/CLASS/FILE, or with CLASS/FILE. Where there are test texts, only
 // their classes count: the others are left out, with a warning. A data error where a folder has no texts.
 LabelledTexts texts_of_folder(const std::string& folder, const DataContext& context);
-// The texts of a table whose cells are separated by commas, or in a file named .tsv by tabs.
+// The texts of a table whose cells are separated by commas, or in a file named .tsv by tabs. A config error where the
+// first line may name the columns or be a text.
 std::vector<LabelledText> texts_of_table(const std::string& path, const LabelledTextParams& params);
 
 // The texts of either.

@@ -251,6 +251,31 @@ TEST_CASE("texts with classes: of folders and tables, padded") {
   CHECK(refused({{"path", odd}, {"test", "0"}}) == "data: " + odd + ":2:1: the text is empty");
 }
 
+TEST_CASE("the columns of a table of texts are found by their names, and nothing is guessed") {
+  const TempDir dir;
+  const auto read = [&](const std::string& content) {
+    return make("TextClasses", {{"path", dir.write("t.csv", content)}, {"test", "0"}, {"steps", "2"}})->load(offline());
+  };
+  const std::string rows = "fine,pos\npoor,neg\ngood,pos\nbad,neg\n";
+  for (const std::string& content :
+       {rows, "text,label\n" + rows, std::string("label,text\npos,fine\nneg,poor\npos,good\nneg,bad\n"),
+        std::string("id,text,label\n1,fine,pos\n2,poor,neg\n3,good,pos\n4,bad,neg\n"),
+        std::string("sort,text\npos,fine\nneg,poor\npos,good\nneg,bad\n")}) {
+    INFO(content);
+    const Data data = read(content);
+    CHECK(data.class_names == Texts{"neg", "pos"});
+    CHECK(values(data.train.targets) == std::vector<double>{1, 0, 1, 0});
+    CHECK(data.vocabulary.texts == Texts{"<unk>", "bad", "fine", "good", "poor"});
+  }
+  const auto refused = [&](const std::string& content) { return error_of([&] { read(content); }); };
+  CHECK_THAT(refused("film,sort\n" + rows),
+             Catch::Contains("t.csv:1:1: this line may name the columns or be a sample") &&
+                 Catch::Contains("header: true or header: false"));
+  CHECK_THAT(refused("sort,film\npos,fine\nneg,poor\npos,good\n"), Catch::Contains("each text has a class of its own"));
+  CHECK_THAT(refused("id,text,sort\n1,fine,pos\n"),
+             Catch::Contains("label: name its column of ") && Catch::Contains("which has id, text, sort"));
+}
+
 TEST_CASE("symbols to copy and curves to go on with") {
   const Data copies =
       make("CopyTask", {{"length", "3"}, {"symbols", "4"}, {"ntrain", "50"}, {"reverse", "true"}})->load(offline());

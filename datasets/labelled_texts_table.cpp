@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <ranges>
+
+#include "datasets/csv.h"
+#include "datasets/file.h"
+#include "datasets/labelled_texts.h"
+#include "datasets/table_header.h"
+#include "datasets/text_file.h"
+#include "neon/core/message.h"
+
+namespace neon {
+
+namespace {
+
+constexpr const char* kText = "text";
+constexpr const char* kLabel = "label";
+
+// The columns of a table: `names` by its header, empty where it has none.
+struct TextTable {
+  std::vector<std::string> names;
+  size_t count = 0;
+  const std::string& path;
+  size_t text = 0, label = 0;
+
+  // Finds both columns; whether the first line, which has these cells, is a header.
+  bool begin(const std::vector<CsvCell>& cells, const LabelledTextParams& params) {
+    count = cells.size();
+    for (const CsvCell& cell : cells) names.emplace_back(cell.text);
+    const bool is_named = named(kText) || named(kLabel) || named(params.text) || named(params.label);
+    const bool is_header = params.header == "true" || (params.header == "auto" && is_named);
+    if (!is_header) names.clear();
+    const std::optional<size_t> other = params.label == kAutoColumn ? named(kLabel) : given(kLabel, params.label);
+    text = params.text == kAutoColumn ? chosen(kText, 0, other) : given(kText, params.text);
+    label = other ? *other : chosen(kLabel, 1, text);
+    if (text == label) fail_about(kLabel, "text and label are one column of ", params.label);
+    return is_header;
+  }
+
+ private:
+  [[noreturn]] void fail_about(const char* parameter, const std::string& what, const std::string& column) const {
+    fail(ErrorKind::config, parameter, ": ", what, path, ", which has ",
+         names.empty() ? neon::text(count, " columns without names, 0 to ", count - 1) : list_text(names),
+         did_you_mean(column, names));
+  }
+
+  std::optional<size_t> named(const std::string& column) const {
+    const auto found = std::ranges::find(names, column);
+    if (found == names.end()) return {};
+    return size_t(found - names.begin());
+  }
+
+  // By its name, or by its number.
+  size_t given(const char* parameter, const std::string& column) const {
+    if (const auto found = named(column)) return *found;
+    double number = -1;
+    if (parse_number(column, number) && number >= 0 && number < double(count) && number == double(size_t(number)))
+      return size_t(number);
+    fail_about(parameter, in_quotes(column) + " is no column of ", column);
+  }
+
+  // The column of that name; of two columns the one that `other` is not; without a header the one at `place`.
+  size_t chosen(const char* parameter, size_t place, std::optional<size_t> other) const {
+    if (const auto found = named(parameter)) return *found;
+    if (count == 2) return other ? 1 - *other : place;
+    if (names.empty() && place < count && other != place) return place;
+    fail_about(parameter, "name its column of ", parameter);
+  }
+};
+
+// Refuses what auto cannot know: a first line that alone has a class of its own, and a column of classes in which all
+// differ.
+void check_guesses(const std::vector<LabelledText>& texts, const LabelledTextParams& params, bool has_header) {
+  std::map<std::string, size_t> counts;
+  for (const LabelledText& one : texts) ++counts[one.label];
+  const auto alone = size_t(std::ranges::count(counts | std::views::values, 1u));
+  const LabelledText& first = texts.front();
+  if (params.label == kAutoColumn && texts.size() > 2 && alone == texts.size())
+    fail(ErrorKind::config, first.place, ": each text has a class of its own, as ", in_quotes(first.label),
+         "; say which columns are text and label");
+  if (params.header == "auto" && !has_header && texts.size() > 1 && alone == 1 && counts[first.label] == 1)
+    fail(ErrorKind::config, first.place, ": ",
+         unclear_header(text("only its class ", in_quotes(first.label), " occurs in one line alone")));
+}
+
+}  // namespace
+
+std::vector<LabelledText> texts_of_table(const std::string& path, const LabelledTextParams& params) {
+  const TextFile file(path);
+  CsvReader reader(file.text(), lower(path).find(".tsv") == path.npos ? ',' : '\t', path);
+  std::vector<CsvCell> cells;
+  TextTable table{{}, 0, path};
+  std::vector<LabelledText> out;
+  while (reader.next(cells)) {
+    if (table.count == 0 && table.begin(cells, params)) continue;
+    if (cells.size() != table.count)
+      reader.fail_at(cells[0].at, text("this line has ", cells.size(), " cells, the first has ", table.count));
+    if (cells[table.label].text.empty()) reader.fail_at(cells[table.label].at, "the class is missing");
+    out.push_back({std::string(cells[table.text].text), std::string(cells[table.label].text),
+                   reader.place(cells[table.text].at)});
+  }
+  if (out.empty()) fail(ErrorKind::data, path, ": has no texts");
+  check_guesses(out, params, !table.names.empty());
+  return out;
+}
+
+}  // namespace neon
