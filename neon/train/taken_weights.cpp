@@ -17,11 +17,23 @@ struct Wanted {
   bool trained = true;
 };
 
+// Whether the statistics are those of a batch norm whose parameters are all frozen.
+bool is_frozen(const LayerState& state, const std::vector<Parameter>& parameters) {
+  const std::string unit = state.name.substr(0, state.name.rfind('/') + 1);
+  bool any = false;
+  for (const Parameter& p : parameters) {
+    if (!p.name.starts_with(unit)) continue;
+    if (p.trained) return false;
+    any = true;
+  }
+  return any;
+}
+
 std::vector<Wanted> wanted_by(const StepGraph& graph) {
   std::vector<Wanted> out;
   for (const Parameter& p : graph.parameters) out.push_back({p.name, p.owner, p.trained});
   for (const LayerState& s : graph.states)
-    if (!belongs_to_step(s.name)) out.push_back({s.name, s.owner});
+    if (!belongs_to_step(s.name)) out.push_back({s.name, s.owner, !is_frozen(s, graph.parameters)});
   return out;
 }
 
@@ -56,7 +68,8 @@ std::vector<std::string> notes_about(const TensorFile& file, const std::string& 
   for (const Parameter& p : net.graph.parameters) {
     const Tensor* const stored = file.find(p.name);
     const DType here = variables.at(p.name).dtype();
-    if (!stored || size_of(stored->dtype()) <= size_of(here)) continue;
+    if (!stored || !misfit(p.name, *stored, variables.at(p.name), true).empty()) continue;
+    if (size_of(stored->dtype()) <= size_of(here)) continue;
     out.push_back(text("note: the weights of ", path, " are ", stored->dtype(), ", here they are rounded to ", here));
     break;
   }
@@ -86,9 +99,11 @@ TakenWeights take_weights(const TensorFile& file, const std::string& path, const
       out.taken.push_back(w.name);
       continue;
     }
-    out.fresh.push_back(fits     ? w.name + " of other classes"
-                        : stored ? text(w.name, " ", here.shape(), " in place of ", stored->shape())
-                                 : w.name);
+    const bool other_type = stored && stored->shape() == here.shape();
+    out.fresh.push_back(fits         ? w.name + " of other classes"
+                        : other_type ? text(w.name, " of ", here.dtype(), " in place of ", stored->dtype())
+                        : stored     ? text(w.name, " ", here.shape(), " in place of ", stored->shape())
+                                     : w.name);
     if (!w.trained) frozen.push_back(w.name);
   }
   for (const NamedTensor& named : weights.tensors)

@@ -48,7 +48,7 @@ std::string lone_batch_norm(const TorchModule& before, const TorchModule& module
 std::string other_shape(const TorchModule& module, const Place& place) {
   const Tensor* const weight = module.find("weight");
   return text(module.name, ".weight is ", weight ? weight->shape().to_string() : "missing", " in the file, and ",
-              place.name, " of the net would be ", torch_shape(*place.parameter), " there");
+              place.name, " of the net would be ", place.shape, " there");
 }
 
 }  // namespace
@@ -58,7 +58,8 @@ std::vector<Place> places_of(const StepGraph& graph) {
   for (const Parameter& p : graph.parameters) {
     const auto [unit, array] = unit_and_array(p.name);
     const bool is_bias = p.layer_class == "Bias";
-    Place place{p.name, p.owner, is_bias ? p.owner : unit, {p.layer}, part_of(array, p.layer_class), &p};
+    Place place{p.name, p.owner,       is_bias ? p.owner : unit, {p.layer}, part_of(array, p.layer_class),
+                &p,     torch_shape(p)};
     if (p.layer_class != "BatchNorm" && p.layer != p.owner) place.modules.push_back(p.owner);
     out.push_back(std::move(place));
   }
@@ -72,6 +73,7 @@ std::vector<Place> places_of(const StepGraph& graph) {
                    {gamma->layer},
                    part_of(array, ""),
                    nullptr,
+                   s.shape,
                    array == "gmean",
                    array == "gvar",
                    gamma->name});
@@ -87,7 +89,7 @@ void pair_in_order(std::vector<Place>& places, const std::map<std::string, Torch
   for (size_t i = 0; i < std::min(units.size(), order.modules.size()); ++i) {
     const Place& unit = *units[i];
     const Tensor* const weight = module_at(i).find("weight");
-    const Shape expected = torch_shape(*unit.parameter);
+    const Shape expected = unit.shape;
     const bool same_kind = weight && unit.part == "weight" && weight->shape().rank() == expected.rank();
     const bool fits = same_kind && (weight->shape() == expected || last.contains(unit.owner));
     if (!fits && std::all_of(units.begin() + int64_t(i), units.end(), is_dense)) return;

@@ -13,6 +13,7 @@ struct Place {
   std::vector<std::string> modules;      // names to look for
   std::string part;                      // "weight"; "" where no module has such an array
   const Parameter* parameter = nullptr;  // null: a running statistic
+  Shape shape;                           // that PyTorch's array has
   bool is_mean = false, is_variance = false;
   std::string gamma;  // of a statistic: the array of the same batch norm
 };

@@ -7,6 +7,7 @@
 #include "neon/train/checkpoint.h"
 #include "neon/train/checkpoint_verify.h"
 #include "neon/train/file_lock.h"
+#include "neon/train/torch_graph.h"
 #include "neon/train/torch_layout.h"
 #include "neon/train/torch_places.h"
 
@@ -15,7 +16,7 @@ namespace neon {
 namespace {
 
 Tensor scaled(const Tensor& values, double factor) {
-  if (factor == 1 || !is_floating(values.dtype())) return values;
+  if (factor == 1) return values;
   Tensor out = values.clone();
   for (int64_t i = 0; i < out.elements(); ++i) out.set(i, values.at(i) * factor);
   return out;
@@ -49,6 +50,7 @@ class Conversion {
       messages.push_back(text("note: the running variances of ", path_, " are taken to be for an eps of ", epsilon_,
                               ", as PyTorch's are; the net adds ", moved_ + epsilon_,
                               ", so the variances become less by ", moved_));
+    add_warnings(messages);
     return out;
   }
 
@@ -65,49 +67,53 @@ class Conversion {
 
   Tensor converted(const Place& place, const Tensor& stored) {
     used_.insert(&stored);
-    if (place.is_variance) return moved(place, stored);
-    if (place.is_mean) return without_bias(place, stored);
-    if (!place.parameter) return stored;
-    const Parameter& p = *place.parameter;
-    if (lie_transposed(net_.graph.graph, p))
+    if (!is_floating(stored.dtype()))
+      fail(ErrorKind::data, path_, ": ", name_in_file(stored), " is of ", stored.dtype(),
+           ", expected f32, f16, bf16 or f64");
+    const bool fits = stored.shape() == place.shape;
+    if (!fits && !last_.contains(place.owner)) other_shape(place, stored);
+    if (fits && place.is_variance) return moved(place, stored);
+    if (fits && place.is_mean) return without_bias(place, stored);
+    return place.parameter ? laid_out(place, *place.parameter, stored) : stored;
+  }
+
+  // As the net's arrays lie; of another shape, where the layer begins anew, only for the message.
+  Tensor laid_out(const Place& place, const Parameter& p, const Tensor& stored) const {
+    const Graph& graph = net_.graph.graph;
+    if (lie_transposed(graph, p))
       fail(ErrorKind::config, path_, ": ", place.name,
            " lies (nin, nout) by `transpose: true`, which PyTorch has not; ",
            "leave `transpose` out, or give the layer another name");
-    const Shape expected = torch_shape(p);
-    if (stored.shape() != expected && !last_.contains(p.owner)) other_shape(place, stored, expected);
-    if (stored.shape() != expected)
-      return are_filters(p) && stored.shape().rank() == expected.rank() ? with_filter_channels_last(stored) : stored;
+    if (stored.shape() != place.shape)
+      return are_filters(p) && stored.shape().rank() == place.shape.rank() ? with_filter_channels_last(stored) : stored;
     if (p.is_split())
       fail(ErrorKind::config, path_, ": ", place.name, " is split over devices, and weights of PyTorch's modules are ",
            "taken by whole layers; take them in a run with one device (-s), and begin this one with its checkpoint");
     if (!are_filters(p) && p.layer_class != "Linear") return stored;
     const std::optional<Shape> images =
-        are_filters(p) ? std::nullopt : images_before(net_.graph.graph, p, net_.data_channels_last);
+        are_filters(p) ? std::nullopt : images_before(graph, p, net_.data_channels_last);
     const Tensor laid = are_filters(p) ? with_filter_channels_last(stored)
                         : images       ? with_columns_channels_last(stored, *images)
                                        : stored;
-    return scaled(laid, 1 / kept_before(net_.graph.graph, p));
+    return scaled(laid, 1 / kept_before(graph, p));
   }
 
   // The variance with which the net's eps gives what the file's gives with its own.
   Tensor moved(const Place& place, const Tensor& stored) {
     const double more = epsilon_of(net_.graph.graph, place.gamma).value_or(epsilon_) - epsilon_;
-    if (more == 0 || !is_floating(stored.dtype())) return stored;
+    if (more == 0) return stored;
     moved_ = more;
     Tensor out = stored.converted(DType::f64);
     for (int64_t i = 0; i < out.elements(); ++i) out.set(i, stored.at(i) - more);
     return out;
   }
 
-  // The running mean for filters that have no bias here, and have one in the file.
+  // The running mean for weights that have no bias here, and have one in the file.
   Tensor without_bias(const Place& place, const Tensor& stored) {
-    const auto filters = std::ranges::find(places_, place.owner + "/W", &Place::name);
-    const bool has_bias = std::ranges::any_of(places_, [&](const Place& each) {
-      return each.owner == place.owner && each.unit == place.owner && each.part == "bias";
-    });
-    if (filters == places_.end() || has_bias || filters->modules.empty()) return stored;
-    const auto module = modules_.find(filters->modules.back());
-    const Tensor* const bias = module == modules_.end() ? nullptr : module->second.find("bias");
+    const auto weights =
+        std::ranges::find_if(places_, [&](const Place& each) { return comes_right_before(each, place); });
+    if (weights == places_.end() || has_bias(*weights)) return stored;
+    const Tensor* const bias = bias_beside(*weights);
     if (!bias || bias->shape() != stored.shape() || !is_floating(bias->dtype())) return stored;
     used_.insert(bias);
     Tensor out = stored.converted(DType::f64);
@@ -115,10 +121,44 @@ class Conversion {
     return out;
   }
 
-  [[noreturn]] void other_shape(const Place& place, const Tensor& stored, const Shape& expected) const {
+  bool comes_right_before(const Place& weights, const Place& mean) const {
+    if (!weights.parameter || weights.part != "weight" || weights.parameter->layer_class == "BatchNorm") return false;
+    return weights.name == mean.owner + "/W" ||
+           normalises_products(net_.graph.graph, mean.gamma, mean.name, weights.name);
+  }
+
+  bool has_bias(const Place& weights) const {
+    return std::ranges::any_of(places_,
+                               [&](const Place& each) { return each.unit == weights.unit && each.part == "bias"; });
+  }
+
+  // The bias of the module that the weights come from; null: none.
+  const Tensor* bias_beside(const Place& weights) const {
+    for (const std::string& name : weights.modules)
+      if (const auto module = modules_.find(name); module != modules_.end() && module->second.find("weight"))
+        return module->second.find("bias");
+    return nullptr;
+  }
+
+  // What the net does otherwise than PyTorch's, and what no array makes up for.
+  void add_warnings(std::vector<std::string>& messages) const {
+    for (const Place& place : places_)
+      if (const Tensor* const bias =
+              place.part == "weight" && stored_for(place) && !has_bias(place) ? bias_beside(place) : nullptr;
+          bias && !used_.contains(bias) && !last_.contains(place.owner))
+        messages.push_back(text("warning: ", place.unit, " has no bias here, so its outputs are not PyTorch's: ",
+                                name_in_file(*bias), " of ", path_, " is not used; write `bias: {Constant: 0}`"));
+    if (const int64_t count = dropouts_elsewhere(net_.graph.graph, net_.graph.parameters))
+      messages.push_back(
+          text("warning: ", count == 1 ? "a Dropout stands" : text(count, " Dropouts stand"),
+               " not right before Conv or Affine. An evaluation multiplies by keep, which PyTorch's does ",
+               "not, so outputs differ; move Dropout there"));
+  }
+
+  [[noreturn]] void other_shape(const Place& place, const Tensor& stored) const {
     fail(ErrorKind::config, path_, " does not fit the net: ", name_in_file(stored), " is ", stored.shape(),
-         " in the file, and ", place.name, " of the net would be ", expected, " there; a layer of another name begins ",
-         "anew");
+         " in the file, and ", place.name, " of the net would be ", place.shape,
+         " there; a layer of another name begins ", "anew");
   }
 
   [[noreturn]] void no_module() const {

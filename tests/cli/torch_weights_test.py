@@ -159,6 +159,44 @@ class Weights(Case):
         self.assertEqual(self.said(spec), "29 of 32 tensors taken; new: layer1.0.bn1/beta, fc/W (3, 6) in place of (10, 6), "
                          "fc_bias/b (3) in place of (10); not used: layer3.0.conv1.weight")
 
+    def test_a_batch_norm_that_is_a_layer_takes_the_bias_before_it(self):
+        """Frozen, and trained with statistics that hardly move."""
+        for norm, freeze in ("", "freeze: 'features*'"), (", rho: 0.999999999", ""):
+            spec = self.begin("vgg")
+            text = self.read(spec).decode().replace(", batch_norm: true, bn_name: features.1, activation: Rectlin}", "}\n"
+                                                    "  - BatchNorm: {name: features.1" + norm + "}\n  - Activation: Rectlin")
+            spec = self.write("n.yaml", text.replace("freeze: 'features*'", freeze))
+            self.assertRegex(self.said("-d", "f64", "-s", "m.safetensors", spec), "^all [0-9]+ tensors taken$")
+            self.check_outputs("vgg")
+
+    def test_what_differs_from_pytorch_is_said(self):
+        spec = self.begin("alexnet")
+        text = self.read(spec).decode()
+        said = self.neon("--model_file", "t.safetensors", self.write("n.yaml", text.replace(
+            "  - Dropout: 0.5\n  - Affine: {name: classifier.4", "  - Dropout: 0.5\n  - Activation: Tanh\n  - Affine: {name: classifier.4"))).err
+        self.assertIn("warning: a Dropout stands not right before Conv or Affine.", said)
+        self.assertNotIn("warning: ", self.neon("--model_file", "t.safetensors", spec).err.replace("warning: OMP", ""))
+        said = self.neon("--model_file", "t.safetensors", self.write("n.yaml", text.replace(
+            "features.0, init: Kaiming, bias: {Constant: 0}", "features.0, init: Kaiming"))).err
+        self.assertIn("warning: features.0 has no bias here, so its outputs are not PyTorch's: features.0.bias of t.safetensors is not used", said)
+
+    def test_statistics_that_do_not_fit_or_are_missing(self):
+        spec = self.begin("resnet")
+        for part in "running_mean", "running_var", "weight":
+            self.write_state({**self.state("resnet"), "bn1." + part: np.ones(3)})
+            array = {"running_mean": "gmean", "running_var": "gvar", "weight": "gamma"}[part]
+            self.refused(2, "--model_file", "t.safetensors", spec, says=f"bn1.{part} is (3) in the file, and conv1_bnorm/{array} of the net "
+                         "would be (4) there")
+            state = self.state("resnet")
+            del state["bn1." + part]
+            self.write_state(state)
+            self.assertIn(f"warning: frozen and not in t.safetensors: conv1_bnorm/{array};", self.neon("--model_file", "t.safetensors", spec).err)
+
+    def test_numbers_that_are_no_weights(self):
+        spec = self.begin("alexnet")
+        self.write("t.safetensors", self.read("t.safetensors").replace(b'"features.0.bias": {"dtype": "F32"', b'"features.0.bias": {"dtype": "I32"'))
+        self.refused(3, "--model_file", "t.safetensors", spec, says="features.0.bias is of i32, expected f32, f16, bf16 or f64")
+
     def test_eps_is_said(self):
         spec = self.begin("resnet")
         said = "note: the running variances of t.safetensors are taken to be for an eps of 1e-05, as PyTorch's are; the net adds 0.001"
