@@ -23,12 +23,12 @@ struct DataContext {
   int rules = kDataRules;
   // The vocabulary of a net that was trained before: it names the tokens, whatever the training text has.
   std::optional<Vocabulary> vocabulary;
-  std::optional<TableColumns> columns;      // of that net's table, where they have codes
-  std::optional<Standard> target_standard;  // of that net's targets
-  std::vector<NamedTarget> targets;         // of that net, where it has several
-  int64_t tokens = 0;                       // those of that net, with names or without; 0: its samples are no tokens
-  bool some_classes = false;                // the samples may be of some classes of that net alone, even of one
-  std::optional<ReadLimits> limits;         // of a checkpoint's paths; none: all may be read
+  std::optional<TableColumns> columns;                // of that net's table, where they have codes
+  std::optional<Standard> standard, target_standard;  // of that net's samples and targets, where they are a series
+  std::vector<NamedTarget> targets;                   // of that net, where it has several
+  int64_t tokens = 0;                // those of that net, with names or without; 0: its samples are no tokens
+  bool some_classes = false;         // the samples may be of some classes of that net alone, even of one
+  std::optional<ReadLimits> limits;  // of a checkpoint's paths; none: all may be read
 
   // Throws a config error where the limits forbid the folder.
   std::string data_folder() const;

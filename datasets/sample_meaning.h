@@ -23,7 +23,8 @@ namespace neon {
 //     class 0; whole numbers (n, H, W) beside images are values, not classes of pixels.
 //  2: CSV has numbers alone, as they are.
 //  3: ImageFolder keeps no images for the test unless the spec says so; files of the same bytes may be on both sides.
-constexpr int kDataRules = 4;
+//  4: targets of Sequences that are numbers stay in their own units.
+constexpr int kDataRules = 5;
 
 // The columns of a table that samples were read from, so that they are found in another table.
 struct TableColumns {

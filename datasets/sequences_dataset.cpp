@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <unordered_map>
 
@@ -126,7 +127,7 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
     if (cut > 0)
       context.warn(text(path, ": ", cut, " sequences are longer than ", steps, " rows, and their ends are left out"));
     out = finish(std::move(out), context);
-    if (params.standardize) standardize(out);
+    if (params.standardize) standardize(out, context);
     return out;
   }
 
@@ -171,7 +172,7 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
     const int64_t features = all.table.numbers.shape()[1];
     Split out;
     out.inputs = Tensor(DType::f32, {n, steps, features});
-    // Numbers of padding are 0 and do not count.
+    // Numbers of padding do not count.
     if (classes) out.targets = Tensor(DType::i32, params.each_step ? Shape{n, steps} : Shape{n});
     else out.targets = Tensor(DType::f32, params.each_step ? Shape{n, steps, 1} : Shape{n, 1});
     const auto inputs = out.inputs.as<float>();
@@ -217,23 +218,37 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
     return out;
   }
 
-  // By the rows of the training samples.
-  static void standardize(Data& data) {
+  // By the rows of the training samples, or as the net that goes on was trained.
+  void standardize(Data& data, const DataContext& context) const {
+    constexpr int kRulesOfTargets = 5;
     const int64_t features = data.sample[1], rows = data.train.inputs.elements() / features;
-    std::vector<int64_t> columns, there;
-    for (int64_t k = 0; k < features; ++k) columns.push_back(k);
+    std::vector<int64_t> there;
     for (int64_t row = 0; row < rows; ++row)
       if (!std::isnan(data.train.inputs.at(row * features))) there.push_back(row);
-    data.standard =
-        standard_of(take_rows(data.train.inputs.reshaped({rows, features}), there), 0, int64_t(there.size()), columns);
-    for (Split* split : {&data.train, &data.test, &data.validation}) {
-      if (split->size() == 0) continue;
-      const auto numbers = split->inputs.as<float>();
-      for (size_t i = 0; i < numbers.size(); ++i) {
-        const size_t k = i % size_t(features);
-        numbers[i] = float((double(numbers[i]) - data.standard.means[k]) / data.standard.deviations[k]);
-      }
-    }
+    data.standard = has_standard(context.standard, features, data.source)
+                        ? *context.standard
+                        : standard_of_rows(take_rows(data.train.inputs.reshaped({rows, features}), there));
+    for (Split* split : splits_of(data)) bring_to(data.standard, split->inputs.as<float>());
+    if (common.autoencoder) data.target_standard = data.standard;
+    if (common.autoencoder || !is_floating(data.train.targets.dtype()) || context.rules < kRulesOfTargets) return;
+    const Tensor targets = data.train.targets.reshaped({data.train.targets.elements(), 1});
+    data.target_standard = has_standard(context.target_standard, 1, data.source)
+                               ? *context.target_standard
+                               : standard_of_rows(params.each_step ? take_rows(targets, there) : targets);
+    for (Split* split : splits_of(data)) bring_to(data.target_standard, split->targets.as<float>());
+  }
+
+  static Standard standard_of_rows(const Tensor& rows) {
+    std::vector<int64_t> columns(static_cast<size_t>(rows.shape()[1]));
+    std::iota(columns.begin(), columns.end(), 0);
+    return standard_of(rows, 0, rows.shape()[0], columns);
+  }
+
+  static std::vector<Split*> splits_of(Data& data) {
+    std::vector<Split*> out;
+    for (Split* split : {&data.train, &data.test, &data.validation})
+      if (split->size() > 0) out.push_back(split);
+    return out;
   }
 };
 

@@ -185,4 +185,21 @@ Standard standard_of(const Tensor& rows, int64_t first, int64_t count, const std
   return out;
 }
 
+void bring_to(const Standard& standard, std::span<float> rows) {
+  const size_t columns = standard.means.size();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const size_t k = i % columns;
+    rows[i] = float((double(rows[i]) - standard.means[k]) / standard.deviations[k]);
+  }
+}
+
+bool has_standard(const std::optional<Standard>& former, int64_t columns, const std::string& source) {
+  if (!former) return false;
+  if (int64_t(former->means.size()) != columns)
+    fail(ErrorKind::config, source, ": has ", columns,
+         " columns that the net would know the mean of, and the net knows ", former->means.size(),
+         "; give the net the columns that it was trained with");
+  return true;
+}
+
 }  // namespace neon

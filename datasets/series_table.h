@@ -45,5 +45,10 @@ SeriesTable read_series_text(std::string_view content, const std::string& name, 
 
 // The mean and deviation of each of `columns` of rows (n, all) f32. A column whose numbers are alike has deviation 1.
 Standard standard_of(const Tensor& rows, int64_t first, int64_t count, const std::vector<int64_t>& columns);
+// Brings rows of so many numbers as `standard` has to its mean and deviation, in place.
+void bring_to(const Standard& standard, std::span<float> rows);
+// Whether the net that goes on has numbers of its own for so many columns. A config error where they are of others;
+// `source` is the table's.
+bool has_standard(const std::optional<Standard>& former, int64_t columns, const std::string& source);
 
 }  // namespace neon

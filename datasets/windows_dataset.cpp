@@ -1,6 +1,7 @@
 // Windows of a time series: so many rows that follow one another, and what the rows behind them hold.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "datasets/file.h"
 #include "datasets/hdf5_file.h"
@@ -163,7 +164,7 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
     out.sequence = out.took_validation = true;
     out.table = series.table;
     name_targets(series, out);
-    if (params.standardize) standardize(series, train, out);
+    if (params.standardize) standardize(series, train, context, out);
     if (common.autoencoder) out.target_standard = out.standard;
     out.train = windows(series, 0, train);
     out.validation = windows(series, train, validation);
@@ -186,22 +187,32 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
     return out;
   }
 
-  static void standardize(Series& series, int64_t train, Data& data) {
+  // By the training rows, or as the net that goes on was trained.
+  void standardize(Series& series, int64_t train, const DataContext& context, Data& data) const {
     const int64_t width = series.numbers.shape()[1];
-    std::vector<int64_t> all;
-    for (int64_t k = 0; k < width; ++k) all.push_back(k);
-    const Standard standard = standard_of(series.numbers, 0, train, all);
-    const auto numbers = series.numbers.as<float>();
-    for (size_t i = 0; i < numbers.size(); ++i) {
-      const size_t k = i % size_t(width);
-      numbers[i] = float((double(numbers[i]) - standard.means[k]) / standard.deviations[k]);
-    }
-    const auto take = [&](int64_t k, Standard& to) {
-      to.means.push_back(standard.means[size_t(k)]);
-      to.deviations.push_back(standard.deviations[size_t(k)]);
+    std::vector<int64_t> all(static_cast<size_t>(width));
+    std::iota(all.begin(), all.end(), 0);
+    const std::vector<int64_t> targets = target_columns(series);
+    Standard standard = standard_of(series.numbers, 0, train, all);
+    const auto put = [&](const std::optional<Standard>& former, const std::vector<int64_t>& columns) {
+      if (!has_standard(former, int64_t(columns.size()), series.source)) return;
+      for (size_t i = 0; i < columns.size(); ++i) {
+        standard.means[size_t(columns[i])] = former->means[i];
+        standard.deviations[size_t(columns[i])] = former->deviations[i];
+      }
     };
-    for (int64_t k = 0; k < series.features; ++k) take(k, data.standard);
-    for (const int64_t k : target_columns(series)) take(k, data.target_standard);
+    const std::vector<int64_t> features(all.begin(), all.begin() + series.features);
+    if (!common.autoencoder) put(context.target_standard, targets);
+    put(context.standard, features);
+    bring_to(standard, series.numbers.as<float>());
+    const auto take = [&](const std::vector<int64_t>& columns, Standard& to) {
+      for (const int64_t k : columns) {
+        to.means.push_back(standard.means[size_t(k)]);
+        to.deviations.push_back(standard.deviations[size_t(k)]);
+      }
+    };
+    take(features, data.standard);
+    take(targets, data.target_standard);
   }
 
   Split windows(const Series& series, int64_t first, int64_t rows) const {

@@ -82,7 +82,7 @@ struct Kept {
   double share = 1;
 };
 
-// Of x less(draw, keep).
+// The node is x less(draw, keep), with or without a cast of the mask.
 Kept kept_by(const Graph& graph, const Node& node) {
   if (!node.op->is(ops::mul)) return {};
   for (const Value each : node.inputs) {

@@ -1,4 +1,4 @@
-// What the graph of a training step says about its weights that their names do not.
+// The graph of a training step tells of its weights more than their names: which layers stand before and behind them.
 #pragma once
 #include <optional>
 #include <string>

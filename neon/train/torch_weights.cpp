@@ -140,7 +140,7 @@ class Conversion {
     return nullptr;
   }
 
-  // What the net does otherwise than PyTorch's, and what no array makes up for.
+  // Differences to PyTorch's net that no array makes up for.
   void add_warnings(std::vector<std::string>& messages) const {
     for (const Place& place : places_)
       if (const Tensor* const bias =

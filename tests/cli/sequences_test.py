@@ -118,6 +118,23 @@ class Sequences(Case):
         self.assertEqual([row[:2] for row in rows_of(self.neon("predict", "s.safetensors", "new.csv").out)],
                          [["z", "up"], ["y", "down"]])
 
+    def test_another_file_is_brought_to_the_numbers_of_the_training(self):
+        """neon eval of a file in other units finds what neon predict does, not what the file's own means would give."""
+        walk = lambda i, t: (t if i % 2 else -t) + (3 * i + t) % 5 / 4
+        for name, unit in ("flows", 1), ("others", 5):
+            self.write(name + ".csv", "who,x,flow\n" + "".join(f"{i},{unit * walk(i, t)},{i % 2 + i % 3 / 2}\n"
+                                                               for i in range(20) for t in range(2 + i % 4)))
+        spec = self.spec("dataset: {Sequences: {path: flows.csv, id: who, target: flow, task: regression, test: 0}}\nlayers:\n"
+                         "  - GRU: {output_size: 8, init: GlorotUniform}\n  - RecurrentLast\n  - Affine: {nout: 1, init: GlorotUniform}\n"
+                         "cost: MeanSquared\nmetrics: [RMSE]\noptimizer: {Adam: {learning_rate: 0.03}}\nbatch_size: 4\nepochs: 20\n", "f.yaml")
+        self.neon(spec, "-r", "1", "-s", "f.safetensors")
+        errors = []
+        for name in "flows", "others":
+            predicted = [float(row[1]) for row in rows_of(self.neon("predict", "f.safetensors", name + ".csv").out)]
+            errors.append((sum((p - i % 2 - i % 3 / 2) ** 2 for i, p in enumerate(predicted)) / 20) ** 0.5)
+            self.assertIn(f"RMSE {errors[-1]:.4g}", self.neon("eval", "f.safetensors", name + ".csv").out)
+        self.assertGreater(abs(errors[1] / errors[0] - 1), 0.1, "the files differ for the net")
+
     def test_each_row_of_an_id_has_a_number(self):
         """The error that a run reports is that of its predictions for the rows that there are."""
         at = lambda i, t: (7 * i + 3 * t) % 11 / 4

@@ -211,7 +211,10 @@ TEST_CASE("targets of sequences: numbers, and a class for each row") {
       make("Sequences",
            {{"path", dir.write("a.csv", "1,5,0.5\n2,6,1.5\n1,7,0.5\n")}, {"id", "0"}, {"target", "2"}, {"test", "0"}})
           ->load(offline());
-  CHECK((values_of.classes == 0 && values(values_of.train.targets) == std::vector<double>{0.5, 1.5}));
+  // 0.5 and 1.5 have the mean 1 and the deviation 0.5.
+  CHECK((values_of.classes == 0 && values(values_of.train.targets) == std::vector<double>{-1, 1}));
+  CHECK((values_of.target_standard.means == std::vector{1.0} &&
+         values_of.target_standard.deviations == std::vector{0.5}));
   const std::string steps = dir.write("b.csv", "a,5,up\nb,6,up\na,7,down\nc,1,down\n");
   const Data each =
       make("Sequences", {{"path", steps}, {"id", "0"}, {"target", "2"}, {"each_step", "true"}, {"test", "0.34"}})
@@ -231,11 +234,46 @@ TEST_CASE("targets of sequences: numbers, and a class for each row") {
                                           {"id", "0"},
                                           {"target", "2"},
                                           {"each_step", "true"},
+                                          {"standardize", "false"},
                                           {"test", "0"}})
                            ->load(offline());
   CHECK((numbers.classes == 0 && numbers.train.targets.shape() == Shape{2, 2, 1}));
   CHECK(values(numbers.train.targets) == std::vector<double>{0.5, 2.5, 1.5, 0});
+  // The steps that are there, 0.5, 2.5 and 1.5, have the mean 1.5.
+  const Data brought =
+      make("Sequences", {{"path", dir / "d.csv"}, {"id", "0"}, {"target", "2"}, {"each_step", "true"}, {"test", "0"}})
+          ->load(offline());
+  const double deviation = std::sqrt(2.0 / 3);
+  const std::vector<double> targets = values(brought.train.targets);
+  for (const auto& [place, number] : {std::pair(0, 0.5), {1, 2.5}, {2, 1.5}})
+    CHECK(targets[size_t(place)] == Approx((number - 1.5) / deviation));
   const std::string other = dir.write("c.csv", "z,5,left\n");
   CHECK(refused("Sequences", {{"path", steps}, {"id", "0"}, {"target", "2"}, {"each_step", "true"}, {"test", other}}) ==
         "data: " + other + ":1:1: class 'left' is not one of the training file's");
+}
+
+TEST_CASE("a series is brought to the numbers of the net that goes on") {
+  const TempDir dir;
+  DataContext context = offline();
+  context.standard = Standard{{10, 100}, {2, 4}};
+  context.target_standard = Standard{{1}, {8}};
+  const Keys keys = {{"id", "0"}, {"target", "3"}, {"test", "0"}};
+  Keys of_file = keys;
+  of_file.push_back({"path", dir.write("a.csv", "1,12,100,0.5\n2,6,104,9.5\n")});
+  const Data data = make("Sequences", of_file)->load(context);
+  CHECK(values(data.train.inputs) == std::vector<double>{1, 0, -2, 1});
+  CHECK(values(data.train.targets) == std::vector<double>{-0.0625, 1.0625});
+  CHECK((data.standard == *context.standard && data.target_standard == *context.target_standard));
+  context.rules = 4;  // of nets that were trained before targets were
+  CHECK(values(make("Sequences", of_file)->load(context).train.targets) == std::vector<double>{0.5, 9.5});
+  context.standard = Standard{{10}, {2}};
+  CHECK_THAT(error_of([&] { make("Sequences", of_file)->load(context); }),
+             Catch::Contains("a.csv: has 2 columns that the net would know the mean of, and the net knows 1"));
+
+  const std::string series = dir.write("w.csv", "12\n14\n10\n6\n");
+  context.target_standard = context.standard;
+  const Data windows = make("Windows", {{"path", series}, {"steps", "2"}, {"test", "0"}})->load(context);
+  CHECK(values(windows.train.inputs) == std::vector<double>{1, 2, 2, 0});
+  CHECK(values(windows.train.targets) == std::vector<double>{0, -2});
+  CHECK((windows.standard == *context.standard && windows.target_standard == *context.standard));
 }
