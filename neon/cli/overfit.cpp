@@ -29,7 +29,8 @@ int run_overfit(const CommandLine& line) {
   const auto constant =
       cost_of_constant(*rehearsal.spec.experiment, rehearsal.data, rehearsal.trainer->steps().graph().outputs.size());
   if (constant && *constant <= 0)
-    fail(ErrorKind::failed, "the ", rehearsal.data.train.size(), " samples of the batch have one target, so a net learns ",
+    fail(ErrorKind::failed, "the ", rehearsal.data.train.size(),
+         " samples of the batch have one target, so a net learns ",
          "them without a look at them; take a larger batch (-z N)");
   if (costs.empty()) fail(ErrorKind::diverged, "the first step on the batch is not finite");
   for (const std::string& row : chart_lines(costs, double(costs.size()), "steps")) print_result(row);

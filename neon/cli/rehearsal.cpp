@@ -1,9 +1,10 @@
 #include "neon/cli/rehearsal.h"
 
+#include <cmath>
+#include <numbers>
 #include <numeric>
 
 #include "neon/cli/verb.h"
-#include "neon/core/random.h"
 #include "neon/train/initial_values.h"
 #include "neon/train/terminal.h"
 
@@ -43,10 +44,10 @@ Rehearsal make_rehearsal(const CommandLine& line, OpenedSpec spec, const std::fu
 
 Split spread_samples(const Split& from, int64_t count) {
   std::vector<int64_t> rows;
-  Stream stream(0, "spread samples", 0);
   for (int64_t k = 0; k < count; ++k) {
     const int64_t first = k * from.size() / count, end = (k + 1) * from.size() / count;
-    rows.push_back(first + stream.below(uint32_t(end - first)));
+    const double turns = double(k) * std::numbers::phi;  // their fractions repeat nothing
+    rows.push_back(first + int64_t((turns - std::floor(turns)) * double(end - first)));
   }
   return rows_of(from, rows);
 }

@@ -21,8 +21,8 @@ struct Rehearsal {
 // `change` changes spec and data before the programs are made. A config error for a spec with phases or a rule.
 Rehearsal make_rehearsal(const CommandLine& line, OpenedSpec spec, const std::function<void(Rehearsal&)>& change);
 
-// So many samples, one of each of as many parts of the set. Which one is drawn, the same in each run: sets repeat
-// themselves, as where classes alternate.
+// So many samples, one of each of as many parts of the set, at places in them that differ: in a set that repeats
+// itself, as where classes alternate, every nth sample would be of one class.
 Split spread_samples(const Split& from, int64_t count);
 
 // The forward pass of one batch of the training set, spread evenly over it, with initial weights on the CPU.

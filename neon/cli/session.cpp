@@ -226,8 +226,7 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
   std::vector<std::string> warnings;
   DataContext context = data_context(options, folder, seed_of(experiment, options), warnings);
   if (former) context.may_download = former->may_fetch;
-  if (former) context.limits = former->limits;
-  if (former) context.rules = former->run.meaning.rules;
+  if (former) context.limits = former->limits, context.rules = former->run.meaning.rules;
   if (former && !former->run.meaning.vocabulary.empty()) context.vocabulary = former->run.meaning.vocabulary;
   if (former && !former->run.meaning.table.codes.empty()) context.columns = former->run.meaning.table;
   if (former && !former->run.meaning.standard.empty()) context.standard = former->run.meaning.standard;

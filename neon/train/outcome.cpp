@@ -17,6 +17,7 @@ double share_of(double part, double all) { return all > 0 ? part / all : 0; }
 ClassReport::OfClass of_counts(int64_t hits, int64_t predicted, int64_t support) {
   ClassReport::OfClass out;
   out.support = support;
+  out.predicted = predicted;
   out.precision = share_of(double(hits), double(predicted));
   out.recall = share_of(double(hits), double(support));
   out.f1 = share_of(2 * out.precision * out.recall, out.precision + out.recall);
@@ -126,7 +127,8 @@ ClassReport class_report(const Outcome& outcome) {
   }
   for (size_t k = 0; k < classes; ++k) out.classes.push_back(of_class(out.confusion, k));
   out.accuracy = share_of(double(right), double(outcome.size()));
-  out.macro = mean_of(out.classes, [](const ClassReport::OfClass&) { return 1.0; });
+  out.macro =
+      mean_of(out.classes, [](const ClassReport::OfClass& one) { return one.support + one.predicted > 0 ? 1.0 : 0.0; });
   out.weighted = mean_of(out.classes, [](const ClassReport::OfClass& one) { return double(one.support); });
   if (are_shares(outcome)) calibrate(outcome, out);
   return out;

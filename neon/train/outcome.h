@@ -37,10 +37,12 @@ Outcome outcome_of(const std::vector<std::vector<double>>& sums);
 struct ClassReport {
   struct OfClass {
     double precision = 0, recall = 0, f1 = 0;  // 0 where nothing is to be divided by
-    int64_t support = 0;                       // samples of the class
+    int64_t support = 0, predicted = 0;        // samples of the class, and samples that it was predicted for
   };
   std::vector<OfClass> classes;
-  OfClass macro, weighted;  // means over the classes: plain, and by support
+  // Means over the classes: plain, and by support. The plain one leaves out classes that no sample has and that none
+  // was predicted for, as those that fill up a number of classes.
+  OfClass macro, weighted;
   double accuracy = 0;
   std::vector<std::vector<int64_t>> confusion;  // [true class][predicted class]
   // Calibration, where outputs are shares of 1: samples by the output of the predicted class.

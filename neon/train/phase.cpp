@@ -1,5 +1,6 @@
 #include "neon/train/phase.h"
 
+#include <functional>
 #include <set>
 
 #include "neon/train/initial_values.h"
@@ -44,13 +45,22 @@ FeedOptions feed_options(const RunSetup& setup, const Phase& phase, uint64_t see
 
 namespace {
 
+// What `make` makes for batches of so many steps. A config error says that buckets brought these about.
+StepGraph of_buckets(int64_t steps, const std::function<StepGraph()>& make) try {
+  return make();
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::config) throw;
+  fail(error.kind(), error.what(), " (`buckets` has batches of ", steps, " steps; give it greater lengths)");
+}
+
 // The step of a whole batch of the longest sequences; with buckets the net must take the shortest, too.
 StepGraph graph_of_all_lengths(const RunSetup& setup, const Phase& phase) {
   StepGraph out = phase.graph(setup.step.batch, setup.layout, 0);
   if (!setup.buckets) return out;
   const int64_t steps = setup.buckets->steps.front();
-  check_same_weights(out, phase.graph(setup.step.batch, setup.layout.with_steps(steps), 0), setup.layout.sample[0],
-                     steps);
+  const StepGraph shortest =
+      of_buckets(steps, [&] { return phase.graph(setup.step.batch, setup.layout.with_steps(steps), 0); });
+  check_same_weights(out, shortest, setup.layout.sample[0], steps);
   return out;
 }
 

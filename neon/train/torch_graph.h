@@ -1,4 +1,4 @@
-// The graph of a training step tells of its weights more than their names: which layers stand before and behind them.
+// Facts about weights that the graph of a training step has and their names do not: the layers before and behind them.
 #pragma once
 #include <optional>
 #include <string>

@@ -77,6 +77,8 @@ class Buckets(Case):
                             "activation: Softmax}]\ncost: CrossEntropyMulti\noptimizer: Adam\nbuckets: 2\nbatch_size: 5\n")
         for verb in [], ["check"]:
             self.refused(2, *verb, images, says="buckets: sorts sequences of different lengths, and the samples (1, 28, 28) are no sequences")
+        short = self.write("c.yaml", WALKS.replace("layers:\n", "layers:\n  - Conv: {fshape: 5, nofm: 4, init: Kaiming}\n"))
+        self.refused(2, short, "--set", "buckets=[3, 9]", says=["a filter of 5 steps does not fit", "(`buckets` has batches of 3 steps"])
         # Weights for each step of the longest sequence.
         steps = self.write("p.yaml", WALKS.replace("  - RecurrentLast\n", "  - LearnedPositions: {init: {Gaussian: {scale: 0.02}}}\n  - RecurrentLast\n") + "buckets: 4\n")
         for verb in [], ["check"]:

@@ -65,6 +65,15 @@ class Recipe(support.Case):
             self.neon(*verb, "-r", "1", "--value", "rate=0.05", spec)
             self.assertIn("nosuch", self.neon(*verb, "--value", "nosuch=1", spec, code=2).err)
 
+    def test_overfit_of_alternating_classes(self):
+        """A batch has both, and samples that say nothing of their class are not learnt; one of a single class proves nothing."""
+        self.write("same.csv", "x,kind\n" + "".join(f"{0.5 + i / 1e6},{'ud'[i % 2]}\n" for i in range(96)))
+        spec = self.write("o.yaml", "dataset: {CSV: {path: same.csv, target: kind, test: 0, standardize: false}}\nlayers: [Affine: {nout: classes, init: "
+                          "Kaiming, bias: {Constant: 0}, activation: Softmax}]\ncost: CrossEntropyMulti\noptimizer: {Adam: {learning_rate: 0.02}}\n")
+        for size in "8", "12", "32":
+            self.refused(1, "overfit", "-r", "1", "-z", size, spec, says="the net has not learnt one batch")
+        self.refused(1, "overfit", "-r", "1", "-z", "1", spec, says="have one target, so a net learns them without a look at them")
+
     def test_overfit(self):
         spec = self.spec(optimizer="{Adam: {learning_rate: 0.05}}")
         out = self.neon("overfit", "-r", "1", spec).out
