@@ -10,7 +10,7 @@ Expr wide(Expr y);
 Expr compared(const Cost* cost, const DataLayout& data, Expr t);
 // Whether y (N,T,K) are numbers for each step of sequences of different lengths, as the targets are.
 bool gives_numbers_of_steps(const LayerContext& context, const DataLayout& data, Expr y);
-// Where y are such numbers, the targets of the batch become rows (N T,K), and the steps of padding do not count.
+// The targets of a batch of such numbers become rows (N T,K), and the steps of padding do not count.
 void count_steps(LayerContext& context, const DataLayout& data, Expr y, Batch& batch);
 // All outputs of the net (N,...), the last layer's first. With a target for each pixel or step as (N H W,K) or (N T,K):
 // a pixel or step is to costs and metrics what a sample is otherwise.

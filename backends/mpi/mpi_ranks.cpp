@@ -125,8 +125,7 @@ void MpiRanks::wait(std::span<MPI_Request> requests) {
   if (started_) longest_ = std::max(longest_, waited);
 }
 
-// Where ranks and other programs share a processor, one that yields it again and again keeps it from those that
-// compute.
+// A rank that yields a shared processor again and again keeps it from those that compute.
 void MpiRanks::give_way() {
   if (crowded_ > 0) {
     const timespec nap{0, kNap};

@@ -126,19 +126,20 @@ int64_t dropouts_elsewhere(const Graph& graph, const std::vector<Parameter>& par
   return int64_t(met.size() - near);
 }
 
-bool normalises_products(const Graph& graph, const std::string& gamma, const std::string& mean,
-                         const std::string& weights) {
-  const Node* const product = product_by(graph, weights);
+std::string weights_before(const Graph& graph, const std::string& gamma, const std::string& mean) {
   const std::vector<Value> scales = forms_of(graph, gamma), means = forms_of(graph, mean);
-  for (int i = 0; product && i < graph.node_count(); ++i) {
+  for (int i = 0; i < graph.node_count(); ++i) {
     const Node& node = graph.node(i);
     if (node.inputs.size() < 2) continue;
     const bool is_norm = node.op->is(ops::batch_norm) && std::ranges::count(scales, node.inputs[1]);
     const bool is_frozen = node.op->is(ops::sub) && std::ranges::count(means, node.inputs[1]);
-    if ((is_norm || is_frozen) && before_reshapes(graph, node.inputs[0], Shape::kMaxRank) == product->outputs[0])
-      return true;
+    if (!is_norm && !is_frozen) continue;
+    const Node& product = graph.producer(before_reshapes(graph, node.inputs[0], Shape::kMaxRank));
+    if (!product.op->is(ops::matmul) && !product.op->is(ops::convolution)) return "";
+    const Node& leaf = graph.producer(before_reshapes(graph, product.inputs[1], Shape::kMaxRank));
+    return leaf.op->is(ops::variable) ? leaf.attributes.string("name") : "";
   }
-  return false;
+  return "";
 }
 
 std::optional<double> epsilon_of(const Graph& graph, const std::string& gamma) {

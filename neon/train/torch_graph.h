@@ -22,9 +22,8 @@ double kept_before(const Graph& graph, const Parameter& p);
 // How many Dropouts of such a scale stand right before no weights of these layers.
 int64_t dropouts_elsewhere(const Graph& graph, const std::vector<Parameter>& parameters);
 
-// Whether a batch norm with this `gamma` and running `mean` normalises the very products by the weights `weights`.
-bool normalises_products(const Graph& graph, const std::string& gamma, const std::string& mean,
-                         const std::string& weights);
+// The weights whose very products the batch norm with this `gamma` and running `mean` normalises; "": none.
+std::string weights_before(const Graph& graph, const std::string& gamma, const std::string& mean);
 
 // The number that the batch norm with this `gamma` adds to the variance; nothing where it has none, as ShiftBatchNorm.
 std::optional<double> epsilon_of(const Graph& graph, const std::string& gamma);

@@ -110,8 +110,9 @@ class Conversion {
 
   // The running mean for weights that have no bias here, and have one in the file.
   Tensor without_bias(const Place& place, const Tensor& stored) {
-    const auto weights =
-        std::ranges::find_if(places_, [&](const Place& each) { return comes_right_before(each, place); });
+    auto weights = std::ranges::find(places_, place.owner + "/W", &Place::name);
+    if (weights == places_.end())
+      weights = std::ranges::find(places_, weights_before(net_.graph.graph, place.gamma, place.name), &Place::name);
     if (weights == places_.end() || has_bias(*weights)) return stored;
     const Tensor* const bias = bias_beside(*weights);
     if (!bias || bias->shape() != stored.shape() || !is_floating(bias->dtype())) return stored;
@@ -119,12 +120,6 @@ class Conversion {
     Tensor out = stored.converted(DType::f64);
     for (int64_t i = 0; i < out.elements(); ++i) out.set(i, stored.at(i) - bias->at(i));
     return out;
-  }
-
-  bool comes_right_before(const Place& weights, const Place& mean) const {
-    if (!weights.parameter || weights.part != "weight" || weights.parameter->layer_class == "BatchNorm") return false;
-    return weights.name == mean.owner + "/W" ||
-           normalises_products(net_.graph.graph, mean.gamma, mean.name, weights.name);
   }
 
   bool has_bias(const Place& weights) const {

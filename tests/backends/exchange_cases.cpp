@@ -22,7 +22,7 @@ Tensor numbers_of(int rank, int64_t elements, DType dtype) {
   return out;
 }
 
-// The fault of the sum of every rank's numbers; "" where there is none.
+// The first element at which the sum of every rank's numbers is wrong; "": none.
 std::string fault_of_sum(const Tensor& got, int ranks) {
   const int64_t n = got.elements();
   std::vector<Tensor> all;

@@ -1,4 +1,4 @@
-// Where a program puts its exchanges, and shares of a batch. The ranks of exchange_cases.cpp are threads here, each
+// The places of exchanges in a program, and shares of a batch. The ranks of exchange_cases.cpp are threads here, each
 // with a place of its own on one board.
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-"""What tests of ranks that mpirun starts share."""
+"""Parts that the tests of mpirun's ranks share."""
 import os
 import re
 import shutil
@@ -63,17 +63,7 @@ class MpiCase(Case):
         command = [*self.mpirun(ranks), support.NEON, "-b", "cpu", "-r", "3", *options, self.spec(LONG)]
         child = subprocess.Popen(command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(child.kill)
-        end = time.monotonic() + 30
-        while not re.search("epoch +1/", line := child.stderr.readline()):
-            self.assertTrue(line and time.monotonic() < end, "it did not begin")
-        return child
-
-    def ended(self, child, seconds=10):
-        before = time.monotonic()
-        out, err = child.communicate(timeout=40)
-        self.assertLess(time.monotonic() - before, seconds)
-        return child.returncode, out, err
+        return self.began(child)
 
     def check_gone(self, ids, seconds=5):
         end = time.monotonic() + seconds

@@ -109,9 +109,6 @@ class Ranks(devices_test.Case):
     def started(self, *options):
         return ranks_test.Ranks.started(self, self.spec(LONG), 2, *options)
 
-    def ended(self, child, seconds):
-        return ranks_test.Ranks.ended(self, child, seconds)
-
     def test_a_rank_that_is_killed_ends_all(self):
         for rank in 0, 1:
             child = self.started()

@@ -240,18 +240,7 @@ class Ranks(Case):
     # Faults.
 
     def started(self, spec, ranks, *options):
-        child = self.start("-b", self.BACKEND, "-r", "3", "-m", str(ranks), *options, spec)
-        end = time.monotonic() + 30
-        self.addCleanup(child.kill)
-        while not re.search("epoch +1/", line := child.stderr.readline()):
-            self.assertTrue(line and time.monotonic() < end, "it did not begin")
-        return child
-
-    def ended(self, child, seconds=10):
-        before = time.monotonic()
-        out, err = child.communicate(timeout=30)
-        self.assertLess(time.monotonic() - before, seconds)
-        return child.returncode, out, err
+        return self.began(self.start("-b", self.BACKEND, "-r", "3", "-m", str(ranks), *options, spec))
 
     def test_a_rank_that_is_killed_ends_all(self):
         spec = self.spec(LONG)

@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import zlib
 
@@ -143,6 +144,21 @@ class Case(unittest.TestCase):
     def start(self, *arguments, **options):
         return subprocess.Popen([NEON, *arguments], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+    def began(self, child):
+        """The same child, whose stderr has told of its first epoch."""
+        self.addCleanup(child.kill)
+        end = time.monotonic() + 30
+        while not re.search("epoch +1/", line := child.stderr.readline()):
+            self.assertTrue(line and time.monotonic() < end, "it did not begin")
+        return child
+
+    def ended(self, child, seconds=10):
+        """Exit code, stdout and stderr of a child that must end within so many seconds."""
+        before = time.monotonic()
+        out, err = child.communicate(timeout=40)
+        self.assertLess(time.monotonic() - before, seconds)
+        return child.returncode, out, err
 
     def refused(self, code, *arguments, says, **options):
         """Runs neon, which must end with that code and one message on stderr that has all of `says`."""

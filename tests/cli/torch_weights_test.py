@@ -217,7 +217,7 @@ class Weights(Case):
         self.write("net.pth", b"PK\3\4" + bytes(100))
         self.refused(3, "--model_file", "net.pth", self.begin("alexnet"), says=(
             "net.pth: expected a checkpoint (.safetensors); the file looks like a zip archive", "; in Python, `safetensors.torch.save_file("))
-        # Names of neither kind are no weights, and a damaged file is told as one.
+        # A file whose names are of neither kind has no weights; a damaged file is named as one.
         spec = self.begin("resnet")
         self.write_state({"a": np.ones(3)})
         self.refused(3, "--model_file", "t.safetensors", spec, says="a sound .safetensors file, but not a checkpoint")
