@@ -203,14 +203,26 @@ Shape input_sample(const DataLayout& data, const StepOptions& options) {
   return {shape[3], shape[1], shape[2]};
 }
 
-Graph batch_graph(const DataLayout& data, const StepOptions& options) {
-  Graph graph;
+namespace {
+
+Expr augmented_images(Graph& graph, const DataLayout& data, const StepOptions& options, bool training) {
   const Value indices = graph.input("indices", DType::i32, {options.batch});
   const Value all = graph.input("data", data.dtype, Shape{data.rows()}.concat(data.stored_sample()));
-  ImageBatch images = images_of(graph, data, all, indices, options, true);
+  ImageBatch images = images_of(graph, data, all, indices, options, training);
   augment(images, options);
-  graph.output("x", images.values());
+  return images.values();
+}
+
+}  // namespace
+
+Graph batch_graph(const DataLayout& data, const StepOptions& options) {
+  Graph graph;
+  graph.output("x", augmented_images(graph, data, options, true));
   return graph;
+}
+
+Expr evaluated_images(Graph& graph, const DataLayout& data, const StepOptions& options) {
+  return augmented_images(graph, data, options, false);
 }
 
 }  // namespace neon

@@ -55,7 +55,6 @@ constexpr ForeignName kForeignNames[] = {
     {"initializer", "glorot_normal", "write `Xavier`"},
     {"augmentation", "Resize", "give the data set `size: N`"},
     {"augmentation", "Normalize", "give `normalize: true` beside `augment`"},
-    {"augmentation", "ZCA", "whiten the images with other software, and read them with `NPY`"},
     {"augmentation", "ColorJitter", "write `Brightness`, `Contrast` and `Saturation`"},
     {"augmentation", "RandomAffine", "write `Rotation`, `Shear` and `RandomScale`"},
     {"augmentation", "RandomHorizontalFlip", "write `Flip`"},

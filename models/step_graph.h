@@ -114,6 +114,9 @@ Shape input_sample(const DataLayout& data, const StepOptions& options);
 // Output x (N,H,W,C): the images of a training batch, augmented, in the range of the data set, not normalised.
 Graph batch_graph(const DataLayout& data, const StepOptions& options);
 
+// The images (views N,H,W,C) of a batch of an evaluation, augmented, in the range of the data set, not normalised.
+Expr evaluated_images(Graph& graph, const DataLayout& data, const StepOptions& options);
+
 // Outputs: cost (mean over the batch), finite (1 where cost and all gradients are). A config error where a
 // MultiOptimizer names what no parameter belongs to.
 StepGraph training_graph(const Network& network, const GradientSource& source, const Optimizer& optimizer,

@@ -28,6 +28,7 @@ struct ContrastNormalize : Parametrized<Augmentation, ContrastNormalizeParams> {
     const Expr length = sqrt(sum(square(centred), {1, 2, 3})) * (1 / params.scale);
     const Expr flat = neon::apply("less", length, length.constant(1e-8));
     batch.set_values(centred / neon::apply("select", flat, length.constant(1), length));
+    batch.recoded_by = "ContrastNormalize";
   }
 };
 NEON_REGISTER(Augmentation, ContrastNormalize,

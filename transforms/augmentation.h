@@ -1,10 +1,20 @@
 // Augmentations: how the images of a training batch are changed, so that a net does not see the same ones twice. In an
-// evaluation they take the middle of an image, or leave it as it is; ContrastNormalize changes it there, too.
+// evaluation they take the middle of an image, or leave it as it is; ContrastNormalize and Whiten change it there, too.
 #pragma once
 #include "neon/core/registry.h"
 #include "transforms/image_batch.h"
 
 namespace neon {
+
+class Variables;
+
+// Names of variables that augmentations learn begin so.
+constexpr const char* kLearned = "augment/";
+
+// Mean (n) and covariance (n,n) of images (H,W,C) as rows of n numbers, in the range that the net sees.
+struct ImageMoments {
+  std::vector<double> mean, covariance;
+};
 
 class Augmentation {
  public:
@@ -15,6 +25,10 @@ class Augmentation {
   virtual void apply(ImageBatch& batch) const = 0;
   // Whether it mixes samples with their partners (mixture.h).
   virtual bool mixes() const { return false; }
+  // Whether it has variables, which are learned before the first step from the training images as the augmentations
+  // before it make them in an evaluation. Checkpoints keep them.
+  virtual bool learns() const { return false; }
+  virtual void learn(const ImageMoments&, Variables&) const {}
 };
 
 // Whole rows and columns of each sample, (N,1,1,1).

@@ -6,6 +6,7 @@
 #include "neon/cli/sample_sheet.h"
 #include "neon/train/batch_feed.h"
 #include "neon/train/image_sheet.h"
+#include "neon/train/learned_images.h"
 
 namespace neon {
 
@@ -24,6 +25,7 @@ Tensor first_images(const Data& data, const StepOptions& step, SampleOrder order
   const Graph graph = batch_graph(layout, step);
   Variables variables;
   const auto program = compile_for_cpu(graph, variables, {});
+  learn_from_images(step, data, variables);
   feed->bind(*program);
   Tensor out;
   for (int64_t number = 0; number * step.batch < count; ++number) {

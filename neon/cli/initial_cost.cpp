@@ -5,6 +5,7 @@
 #include "backends/graph/flops.h"
 #include "neon/cli/rehearsal.h"
 #include "neon/train/constant_cost.h"
+#include "neon/train/learned_images.h"
 #include "neon/train/progress.h"
 
 namespace neon {
@@ -34,7 +35,7 @@ std::vector<std::string> initial_cost_lines(const OpenedSpec& spec, const RunOpt
   step.dtype = DType::f32;  // the numbers, not their rounding
   step.rounding = 0;
   step.seed = uint64_t(options.rng_seed.value_or(params.rng_seed.value_or(0)));
-  if (step.batch > data.train.size()) return {};
+  if (step.batch > data.train.size() || learns_from_images(step)) return {};  // learning may take a minute
   OneBatch batch(*spec.experiment, data, step, false);
   const double cost = batch.cost();
   if (!std::isfinite(cost)) return {"note    the cost of the first batch is not finite: a run would end at once"};

@@ -79,32 +79,29 @@ void convert_image_net(Setting& root, Setting options, const Location& where, st
   if (!root.find("normalize")) root.entries.push_back({"normalize", pixel_means(where), where});
 }
 
-// Each image of CIFAR-10 had its contrast normalised before anything else changed it.
-void convert_contrast(Setting& root, Setting& options, std::vector<std::string>& notes) {
-  const std::optional<Setting> given = take(options, {"contrast_normalize"});
+// Whether the key asks CIFAR-10 for something. The data set refuses a value other than true and false.
+std::optional<Location> asked_of_cifar(Setting& options, const char* key) {
+  const std::optional<Setting> given = take(options, {key});
   bool asked = false;
-  if (!given) return;
-  if (!detail::read_bool(*given, asked)) {  // told as an unknown key
-    options.entries.push_back({"contrast_normalize", *given, given->where});
-    return;
-  }
-  if (!asked) return;
-  const Location& where = given->where;
+  if (!given) return std::nullopt;
+  if (!detail::read_bool(*given, asked)) options.entries.push_back({key, *given, given->where});
+  return asked ? std::optional(given->where) : std::nullopt;
+}
+
+// Each image of CIFAR-10 had its contrast normalised, and then was whitened, before anything else changed it.
+void convert_cifar_images(Setting& root, Setting& options, std::vector<std::string>& notes) {
+  std::vector<Setting> first;
+  for (const auto& [key, name] : {std::pair("contrast_normalize", "ContrastNormalize"), std::pair("whiten", "Whiten")})
+    if (const std::optional<Location> where = asked_of_cifar(options, key)) {
+      first.push_back(Setting::scalar(name, *where));
+      notes.push_back(text(*where, ": ", in_quotes(key), " is ", name, " of augment"));
+    }
+  if (first.empty()) return;
+  const Location where = first.front().where;
   if (!root.find("augment")) root.entries.push_back({"augment", Setting::list({}, where), where});
   Setting& augment = *root.find("augment");
   if (!augment.is_list()) augment = Setting::list({augment}, where);
-  augment.items.insert(augment.items.begin(), Setting::scalar("ContrastNormalize", where));
-  notes.push_back(text(where, ": 'contrast_normalize' is ContrastNormalize of augment"));
-}
-
-// Whitening that was switched off changes nothing.
-void convert_whitening(Setting& options, Problems& problems) {
-  const std::optional<Setting> given = take(options, {"whiten"});
-  bool asked = true;
-  if (!given || (detail::read_bool(*given, asked) && !asked)) return;
-  problems.add(given->where, "dataset",
-               "'whiten' is not here yet: neon decorrelates no pixels; leave 'whiten' out, or whiten the images with "
-               "other software and read them with NPY");
+  augment.items.insert(augment.items.begin(), first.begin(), first.end());
 }
 
 }  // namespace
@@ -130,10 +127,7 @@ void convert_older_dataset(Setting& root, Conversion& conversion, std::vector<st
   const auto known = std::ranges::find_if(kSets, [&](const char* set) { return lower(set) == lower(name); });
   if (known != std::end(kSets)) {
     name = *known;
-    if (name == "CIFAR10") {
-      convert_contrast(root, options, notes);
-      convert_whitening(options, problems);
-    }
+    if (name == "CIFAR10") convert_cifar_images(root, options, notes);
     if (const auto folder = take(options, {"path"}); folder && folder->is_scalar()) {
       conversion.options.entries.push_back({"data_dir", *folder, folder->where});
       notes.push_back(text(folder->where, ": path: data sets are looked for in ", folder->value,

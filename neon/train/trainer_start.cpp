@@ -5,6 +5,7 @@
 #include "datasets/word_vectors.h"
 #include "neon/core/paths.h"
 #include "neon/train/initial_values.h"
+#include "neon/train/learned_images.h"
 #include "neon/train/rank_agreement.h"
 #include "neon/train/run_folder.h"
 #include "neon/train/run_room.h"
@@ -141,6 +142,10 @@ void Trainer::set_variables(const StoredRun* resume) {
       });
   }
   set_class_weights(setup_.experiment.params.class_weights, setup_.data, variables_);
+  if (!resume && learns_from_images(setup_.step)) {
+    report_.message(text("Whiten: learning from ", setup_.data.train.size(), " training images"));
+    learn_from_images(setup_.step, setup_.data, variables_);
+  }
   if (!setup_.options.model_file.empty() && !resume)
     taken_ = take_first_weights(setup_, graphs_.back(), variables_, report_);
   if (begins && !setup_.experiment.phases().front().freeze.empty())

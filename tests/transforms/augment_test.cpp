@@ -277,10 +277,10 @@ TEST_CASE("augmentations that do not suit the images are refused") {
         std::string::npos);
 }
 
-TEST_CASE("every augmentation is tested here or in mixes_test") {
+TEST_CASE("every augmentation is tested here, in mixes_test or in cli/whiten_test") {
   std::set<std::string> names;
   for (const auto& entry : Registry<Augmentation>::get().entries()) names.insert(entry->name);
   CHECK(names == std::set<std::string>{"Brightness", "ColorNoise", "Contrast", "ContrastNormalize", "CutMix", "Cutout",
                                        "Flip", "Mixup", "RandAugment", "RandomCrop", "RandomErasing", "RandomScale",
-                                       "Rotation", "Saturation", "Shear"});
+                                       "Rotation", "Saturation", "Shear", "Whiten"});
 }
