@@ -93,6 +93,8 @@ class PassedStates {
   PassedStates for_decoder(const std::vector<int64_t>& connections) const;
   // The next step of a decoder: every state is the one that the step before left.
   PassedStates for_next_step() const;
+  // The same states of other rows: `rows` (n) i32 are rows of these. The encoder's and those given are meant.
+  PassedStates of_rows(Graph& graph, Value rows) const;
   // Throws a config error where connections are more or fewer than the decoder's cells.
   void check_connections() const;
 
@@ -153,6 +155,7 @@ class LayerContext {
   int64_t streams = 0;                 // that samples are pieces of, each of the batch of another; 0: of none
   std::string carried_prefix;          // of the names of variables that carry states: there is one for each set
   int64_t classes = 0;                 // of the data set; 0: it has none
+  int64_t end_class = -1;              // that ends the labels of a target; -1: no class does
   int64_t tokens = 0;                  // the number of different tokens, where samples are tokens
   Value place;                         // (N) i32 where texts go on: the place of the one step of each; or invalid
   int64_t places = 0;                  // the most steps that these texts have

@@ -84,6 +84,15 @@ PassedStates PassedStates::for_next_step() const {
   return out;
 }
 
+PassedStates PassedStates::of_rows(Graph& graph, Value rows) const {
+  PassedStates out = *this;
+  const auto take = [&](Expr& state) { state = {graph, gather(graph, state, rows)}; };
+  for (Cell& cell : out.encoder_)
+    for (auto& [name, state] : cell.states) take(state);
+  for (auto& [name, state] : out.given_) take(state);
+  return out;
+}
+
 void PassedStates::check_connections() const {
   if (!connections_.empty() && begun_.size() < connections_.size())
     fail(ErrorKind::config, "connections has ", connections_.size(), " numbers, but the decoder has ", begun_.size(),

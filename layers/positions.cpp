@@ -69,9 +69,9 @@ struct SinusoidalPositions : Parametrized<Layer, SinusoidalPositionsParams> {
       return cast(context.expr(iota(context.graph, shape, axis)), context.arithmetic_dtype);
     };
     const Expr feature = numbers({1, 1, features}, 2), pair = apply("floor", feature * 0.5);
-    const Expr step =
-        context.place ? reshape(cast(context.expr(context.place), context.arithmetic_dtype), {context.streams, 1, 1})
-                      : numbers({1, steps, 1}, 1);
+    const Expr step = context.place ? reshape(cast(context.expr(context.place), context.arithmetic_dtype),
+                                              {context.graph.shape(context.place)[0], 1, 1})
+                                    : numbers({1, steps, 1}, 1);
     const Expr angle = step * exp(pair * (-2 * std::log(params.base) / double(features)));
     return apply("select", feature - pair * 2.0, apply("cos", angle), apply("sin", angle));
   }

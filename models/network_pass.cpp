@@ -136,36 +136,36 @@ class Pass {
     return y;
   }
 
-  // Step by step: a step takes the likeliest label of the step before. Layers that keep steps keep them in the states.
-  Expr decoded(const Link& link, const Seq2Seq& layer, PassedStates states, const std::string& shapes, int depth) {
+  // Step by step: a step reads the label that was chosen for the step before. Layers that keep steps keep them in the
+  // states.
+  Expr decoded(const Link& link, const Seq2Seq& layer, const PassedStates& first, const std::string& shapes,
+               int depth) {
     Graph& graph = context_.graph;
-    const int64_t samples = context_.memory.shape()[0];
+    const Expr memory = context_.memory;
+    guarded(link, shapes, [&] { return context_.places = layer.steps_of(context_), memory; });
+    LabelSearch search(context_, memory.shape()[0], layer.beam_options());
     const auto number = [&](double value, const Shape& shape) {
       return cast(graph, broadcast_to(graph, graph.constant(value, DType::f32), shape), DType::i32);
     };
-    guarded(link, shapes, [&] { return context_.places = layer.steps_of(context_), context_.memory; });
-    std::vector<Value> labels, outputs;
-    Expr token = context_.expr(number(double(context_.classes), {samples, 1}));
+    context_.memory = search.for_rows(memory);
+    for (const std::string& name : layer.read_by_decoder()) outputs_[name] = search.for_rows(output_of(name));
+    PassedStates states = search.for_rows(first);
+    Expr token = context_.expr(number(double(context_.classes), {search.rows(), 1}));
     for (int64_t t = 0; t < context_.places; ++t) {
       Pass step = *this;
       if (context_.again) step.rows_ = nullptr;
       context_.set_axes(token, {Axis::sample, Axis::time});
-      context_.place = number(double(t), {samples});
+      context_.place = number(double(t), {search.rows()});
       context_.passed = &states;
       const Expr y = step.run(layer.decoder(), token, shapes, depth, 2);
-      guarded(link, shapes, [&] { return Seq2Seq::check_decoded(context_, y), y; });
-      outputs.push_back(y);
-      token = cast(reshape(reduce("argmax", y, {2}), {samples, 1}), DType::i32);
-      labels.push_back(token);
-      states = states.for_next_step();
+      token = guarded(link, shapes, [&] { return Seq2Seq::check_decoded(context_, y), search.choose(y); });
+      states = search.chosen(states.for_next_step());
       context_.again = true;
     }
     context_.place = {}, context_.places = 0;
-    const auto joined = [&](const std::vector<Value>& parts) {
-      return parts.size() == 1 ? parts[0] : graph.add("concat", parts, {{"axis", int64_t(1)}});
-    };
-    context_.decoded = joined(labels);
-    const Expr out = context_.expr(joined(outputs));
+    const auto [labels, out] = search.found();
+    context_.decoded = labels;
+    context_.memory = memory;
     context_.mark_sequence(out);
     return out;
   }

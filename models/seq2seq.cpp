@@ -1,7 +1,5 @@
 #include "models/seq2seq.h"
 
-#include <set>
-
 #include "backends/graph/ops.h"
 
 namespace neon {
@@ -37,6 +35,14 @@ void add_names(const Chain& chain, std::set<std::string>& names) {
   }
 }
 
+void add_inputs(const Chain& chain, std::set<std::string>& names) {
+  for (const Link& link : chain.links) {
+    names.insert(link.layer->common.inputs.begin(), link.layer->common.inputs.end());
+    if (Container* container = link.layer->container())
+      for (const Chain& branch : container->branches()) add_inputs(branch, names);
+  }
+}
+
 // A layer of a decoder may keep steps, but it sees none that it has not kept. `names` are those of the decoder's
 // layers: the steps of other layers are all there.
 void check_sight(const Chain& chain, const std::set<std::string>& names) {
@@ -69,6 +75,14 @@ void Seq2Seq::check_decoded(const LayerContext& context, Expr y) {
   if (shape.rank() == 3 && context.is_sequence(y) && shape[1] == 1 && shape[2] == context.classes) return;
   fail(ErrorKind::config, "the decoder gives ", context.sample_shape(y), " for a step, but the data set has ",
        context.classes, " classes: end it with Affine: {nout: classes, activation: Softmax}");
+}
+
+std::set<std::string> Seq2Seq::read_by_decoder() const {
+  std::set<std::string> own, inputs;
+  add_names(decoder(), own);
+  add_inputs(decoder(), inputs);
+  std::erase_if(inputs, [&](const std::string& name) { return own.contains(name); });
+  return inputs;
 }
 
 int64_t Seq2Seq::steps_of(const LayerContext& context) const {

@@ -1,7 +1,10 @@
 // Seq2Seq: an encoder that reads a sequence, and a decoder that predicts another, label by label (Sutskever et al.
 // 2014).
 #pragma once
+#include <set>
+
 #include "models/container.h"
+#include "models/label_search.h"
 
 namespace neon {
 
@@ -9,13 +12,15 @@ struct Seq2SeqParams {
   Chain encoder, decoder;
   int64_t steps = 0;
   std::vector<int64_t> connections;
+  int64_t beams = 1;
+  double length_penalty = 0;
   static void describe(auto&& p) {
     p("encoder", &Seq2SeqParams::encoder, "Layers that read the samples. Their last states begin the decoder's.",
       Required{});
     p("decoder", &Seq2SeqParams::decoder,
       "Layers that predict the labels of the targets. They take tokens: a start token, whose number is that of the "
       "classes, then the label before. In training this is the target's label, in an evaluation of sequences and in "
-      "predict the likeliest label of the step before.",
+      "predict the label that the net predicted for the step before.",
       Required{});
     p("steps", &Seq2SeqParams::steps, "The most labels that are predicted. 0: as many as the longest target has.",
       closed(0, 100'000));
@@ -24,6 +29,14 @@ struct Seq2SeqParams {
       "begins "
       "at 0. Default: in the same order.",
       at_least(-1), Alias{"decoder_connections"});
+    p("beams", &Seq2SeqParams::beams,
+      "Sequences that an evaluation of sequences and predict keep of each sample at every step; the best is predicted. "
+      "1: each step takes the likeliest label. Time grows in proportion.",
+      closed(1, 1024), Alias{"beam_width"});
+    p("length_penalty", &Seq2SeqParams::length_penalty,
+      "A beam's score is (log p) / L^length_penalty for L labels of probability p, the end included. 0: the likeliest "
+      "sequence wins, which may be short; 1: the mean log-probability of a label counts.",
+      closed(0, 10));
   }
 };
 
@@ -45,6 +58,9 @@ class Seq2Seq : public Parametrized<Container, Seq2SeqParams> {
   static void check_decoded(const LayerContext& context, Expr y);
   // How many labels are predicted. A config error where that is not known.
   int64_t steps_of(const LayerContext& context) const;
+  BeamOptions beam_options() const { return {params.beams, params.length_penalty}; }
+  // Layers outside the decoder whose outputs its layers take by name.
+  std::set<std::string> read_by_decoder() const;
 
  private:
   std::vector<Chain> chains_;

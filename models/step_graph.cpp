@@ -28,6 +28,7 @@ void say_order(LayerContext& context, const DataLayout& data, const StepOptions&
   context.data_axes = data.batch_axes();
   context.tokens = data.tokens;
   context.classes = data.classes;
+  context.end_class = data.end_class;
   for (const NetOutput& output : options.outputs) context.output_layers.push_back(output.layer);
   context.target_steps = data.target_steps > 0 ? data.target_steps : data.sequence ? data.sample[0] : 0;
   if (!data.streams || !measured) return;

@@ -47,6 +47,10 @@ class Sequences(Case):
         strings[0], strings[1, :2], strings[2, 0] = [0, 1, 2, 3], [4, 1], 2
         np.save(self.path("strings.npy"), strings)
         self.assertEqual(self.neon("predict", "m.safetensors", "strings.npy").out, "sample,classes\n0,d c b a\n1,b e\n2,c\n")
+        beams = self.neon("predict", "m.safetensors", "strings.npy", "--set", "layers[0].beams=4", "--set", "layers[0].length_penalty=1")
+        self.assertEqual(beams.out, "sample,classes\n0,d c b a\n1,b e\n2,c\n")
+        self.assertIn("EditDistance", self.neon("eval", "m.safetensors", "--set", "layers[0].beams=2").out)
+        self.assertIn("layers[0].Seq2Seq.beams: 0 is not in [1, 1024]", self.neon("eval", "m.safetensors", "--set", "layers[0].beams=0", code=2).err)
         lines = self.neon("predict", "m.safetensors", "strings.npy", "--format", "json").out.splitlines()
         self.assertEqual(json.loads(lines[1]), {"sample": "1", "classes": ["b", "e"]})
         self.assertIn("of each step its class is printed", self.neon("predict", "m.safetensors", "strings.npy", "--top_k", "2", code=2).err)

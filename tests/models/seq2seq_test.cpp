@@ -5,88 +5,13 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "tests/models/golden_net.h"
+#include "tests/models/label_pairs.h"
 
 using namespace neon;
 using namespace neon_test;
 using Catch::Contains;
 
 namespace {
-
-constexpr int64_t kStrings = 4, kLetters = 5, kEndings = 6, kLabels = 7;
-
-void fill_drawn(Variables& variables) {
-  for (const auto& [name, tensor] : variables.all()) {
-    Stream stream(11, name);
-    for (int64_t i = 0; i < tensor.elements(); ++i) variables.at(name).set(i, double(stream.below(64)) / 32 - 1);
-  }
-}
-
-// Strings of 5, 1, 3 and 2 tokens in so many steps, and targets of up to 7 labels.
-NetData strings(int64_t steps) {
-  constexpr int64_t kCounts[] = {5, 1, 3, 2};
-  NetData out;
-  out.inputs = Tensor(DType::i32, {kStrings, steps});
-  out.targets = Tensor(DType::i32, {kStrings, kLabels});
-  out.classes = kEndings, out.tokens = kLetters;
-  for (int64_t i = 0; i < kStrings; ++i) {
-    Stream stream(5, "string", uint64_t(i));
-    for (int64_t t = 0; t < steps; ++t)
-      out.inputs.set(i * steps + t, t < kCounts[i] ? double(stream.below(kLetters)) : -1);
-    for (int64_t t = 0; t < kLabels; ++t) out.targets.set(i * kLabels + t, t <= kCounts[i] ? double(i + t) : -1);
-  }
-  for (int64_t i = 0; i < out.targets.elements(); ++i)
-    if (out.targets.at(i) >= kEndings) out.targets.set(i, 0);
-  return out;
-}
-
-const std::string kDrawn = "init: {Uniform: {low: -1, high: 1}}";
-
-std::string pair_of(const std::string& encoder, const std::string& decoder, const std::string& more = "") {
-  const std::string table = "{Embedding: {embedding_dim: 4, " + kDrawn + "}}, ";
-  return "[{Seq2Seq: {encoder: [" + table + encoder + "], decoder: [" + table + decoder +
-         ", {Affine: {nout: classes, " + kDrawn + ", activation: Softmax}}]" + more + "}}]";
-}
-
-std::string layer_of(const std::string& kind, const std::string& options) {
-  return "{" + kind + ": {" + kDrawn + ", " + options + "}}";
-}
-
-std::vector<std::string> pairs() {
-  const auto cells = [](const char* kind) { return layer_of(kind, "output_size: 4"); };
-  const std::string attention = layer_of("MultiHeadAttention", "heads: 2, causal: true"),
-                    to_encoder = layer_of("MultiHeadAttention", "heads: 2, inputs: [own, read]"),
-                    positions = "{LearnedPositions: {" + kDrawn + "}}";
-  return {pair_of(cells("LSTM"), cells("LSTM")), pair_of(cells("Recurrent"), cells("Recurrent")),
-          pair_of(cells("GRU"), cells("GRU") + ", " + layer_of("DotAttention", "")),
-          pair_of(cells("GRU") + ", " + cells("GRU"), cells("GRU") + ", {Dropout: 0.5}, " + cells("GRU")),
-          pair_of("{LayerNorm: {name: read}}", positions + ", {MergeSum: {layers: [SkipNode, " + attention +
-                                                   "], name: own}}, " + to_encoder + ", LayerNorm")};
-}
-
-// An evaluation's results for these strings: the labels that the net predicts, or its outputs for the labels given.
-Tensor evaluated(const std::string& layers, const NetData& data, bool predicts, DType dtype) {
-  const Network network = network_of(yaml_of(layers));
-  const auto cost = Registry<Cost>::get().create(yaml_of("CrossEntropyMulti"));
-  DataLayout layout = data.layout();
-  layout.target_steps = kLabels;
-  const StepOptions options{.dtype = dtype, .batch = kStrings};
-  const StepGraph graph = evaluation_graph(network, predicts ? nullptr : cost.get(), {}, layout, kStrings, options);
-  Variables variables;
-  const auto program = compile_for_cpu(graph.graph, variables, {.threads = 1});
-  fill_drawn(variables);
-  const std::vector<int32_t> indices = {2, 0, 3, 1};
-  const std::vector<double> ones(kStrings, 1);
-  const std::vector<float> narrow_ones(kStrings, 1);
-  program->bind("data", data.inputs.data());
-  program->bind("indices", indices.data());
-  if (!predicts) {
-    program->bind("targets", data.targets.data());
-    program->bind("weight", dtype == DType::f64 ? static_cast<const void*>(ones.data()) : narrow_ones.data());
-  }
-  program->run(0);
-  return program->output(predicts ? "predicted" : "y").clone();
-}
 
 // How far b is from a, by the definition.
 int64_t edits(std::vector<int64_t> a, std::vector<int64_t> b) {
@@ -210,12 +135,10 @@ TEST_CASE("a net that reads its own predictions at once predicts them again") {
       NetData data = strings(5);
       const Tensor predicted = evaluated(layers, data, true, dtype);
       REQUIRE(predicted.shape() == Shape{kStrings, kLabels});
-      // Row i of a batch is sample indices[i].
-      constexpr int64_t kOf[] = {2, 0, 3, 1};
       std::set<int64_t> different;
       for (int64_t i = 0; i < kStrings; ++i)
         for (int64_t t = 0; t < kLabels; ++t) {
-          data.targets.set(kOf[i] * kLabels + t, predicted.at(i * kLabels + t));
+          data.targets.set(sample_of_row(i) * kLabels + t, predicted.at(i * kLabels + t));
           different.insert(int64_t(predicted.at(i * kLabels + t)));
         }
       CHECK(different.size() > 1);

@@ -107,12 +107,25 @@ def cells(name, gates, units, features):
             f"{name}/b": draw(f"{name}/b", gates * units, 0.5)}
 
 
+def start_of(parameters, width):
+    return {"Embedding_0/W": draw("Embedding_0/W", (TOKENS, 3)), "Embedding_1/W": draw("Embedding_1/W", (CLASSES + 1, 3)),
+            **parameters, "Affine_0/W": draw("Affine_0/W", (CLASSES, width), 0.7),
+            "Affine_0_bias/b": draw("Affine_0_bias/b", CLASSES, 0.5)}
+
+
+def layer_of(encoder, decoder, **options):
+    embedding = {"Embedding": {"embedding_dim": 3, **INIT}}
+    end = {"Affine": {"nout": "classes", "bias": "Gaussian", "activation": "Softmax", **INIT}}
+    return {"Seq2Seq": {"encoder": [embedding, *encoder], "decoder": [embedding, *decoder, end], **options}}
+
+
+def known(row):
+    return [int(v) for v in row if v >= 0]
+
+
 def case(title, pair, encoder, decoder, parameters, width, **options):
     x, t = strings()
-    start = {"Embedding_0/W": draw("Embedding_0/W", (TOKENS, 3)), "Embedding_1/W": draw("Embedding_1/W", (CLASSES + 1, 3)),
-             **parameters, "Affine_0/W": draw("Affine_0/W", (CLASSES, width), 0.7),
-             "Affine_0_bias/b": draw("Affine_0_bias/b", CLASSES, 0.5)}
-    known = lambda row: [int(v) for v in row if v >= 0]
+    start = start_of(parameters, width)
 
     def cost(rows, p):
         """The mean over all labels of the batch."""
@@ -120,30 +133,36 @@ def case(title, pair, encoder, decoder, parameters, width, **options):
                                 reduction="none") for i in rows]
         return torch.cat(each).mean()
 
-    embedding = {"Embedding": {"embedding_dim": 3, **INIT}}
-    end = {"Affine": {"nout": "classes", "bias": "Gaussian", "activation": "Softmax", **INIT}}
-    layer = {"Seq2Seq": {"encoder": [embedding, *encoder], "decoder": [embedding, *decoder, end], **options}}
     first = {name: torch.tensor(value) for name, value in start.items()}
     predicted = -np.ones((4, 5))
     for row, tokens in zip(predicted, x):
         labels = pair.predicted(first, known(tokens), 5)
         row[:len(labels)] = labels
     rate = 0.25
-    return dict(title=title, layers=[layer], cost="CrossEntropyMulti", data=x, labels=t, tokens=TOKENS, classes=CLASSES,
+    return dict(title=title, layers=[layer_of(encoder, decoder, **options)], cost="CrossEntropyMulti", data=x, labels=t, tokens=TOKENS, classes=CLASSES,
                 end_class=CLASSES - 1, predicted=predicted,
                 optimizer={"GradientDescentMomentum": {"learning_rate": rate, "momentum_coef": 0.5}},
                 **trained(start, {name: rate for name in start}, 4, 8, cost))
 
 
+def biased(kind, units):
+    return {kind: {"output_size": units, "bias": "Gaussian", **INIT}}
+
+
+def examples():
+    """For each pair: a title, the pair, the layers of its encoder and of its decoder, parameters, the last layer's inputs,
+    and options."""
+    return [(("an LSTM decoder begins with an LSTM encoder's states", lstm_pair(), [biased("LSTM", 4)],
+              [biased("LSTM", 4)], {**cells("LSTM_0", 4, 4, 3), **cells("LSTM_1", 4, 4, 3)}, 4), {}),
+            (("attention to an encoder of both directions", attending_pair(), [biased("BiLSTM", 2)],
+              [biased("LSTM", 4), {"DotAttention": {"nout": 5, "score": "general", **INIT}}],
+              {**cells("BiLSTM_0_forward", 4, 2, 3), **cells("BiLSTM_0_backward", 4, 2, 3), **cells("LSTM_0", 4, 4, 3),
+               "DotAttention_0/W_score": draw("W_score", (4, 4)), "DotAttention_0/W_out": draw("W_out", (5, 8), 0.7)}, 5), {}),
+            (("cells of a decoder are connected by number", connected_pair(),
+              [biased("Recurrent", 3), biased("Recurrent", 4)], [biased("Recurrent", 4), biased("Recurrent", 2)],
+              {**cells("Recurrent_0", 1, 3, 3), **cells("Recurrent_1", 1, 4, 3), **cells("Recurrent_2", 1, 4, 3),
+               **cells("Recurrent_3", 1, 2, 4)}, 2), {"connections": [1, -1]})]
+
+
 def nets():
-    biased = lambda kind, units: {kind: {"output_size": units, "bias": "Gaussian", **INIT}}
-    return [case("an LSTM decoder begins with an LSTM encoder's states", lstm_pair(), [biased("LSTM", 4)],
-                 [biased("LSTM", 4)], {**cells("LSTM_0", 4, 4, 3), **cells("LSTM_1", 4, 4, 3)}, 4),
-            case("attention to an encoder of both directions", attending_pair(), [biased("BiLSTM", 2)],
-                 [biased("LSTM", 4), {"DotAttention": {"nout": 5, "score": "general", **INIT}}],
-                 {**cells("BiLSTM_0_forward", 4, 2, 3), **cells("BiLSTM_0_backward", 4, 2, 3), **cells("LSTM_0", 4, 4, 3),
-                  "DotAttention_0/W_score": draw("W_score", (4, 4)), "DotAttention_0/W_out": draw("W_out", (5, 8), 0.7)}, 5),
-            case("cells of a decoder are connected by number", connected_pair(),
-                 [biased("Recurrent", 3), biased("Recurrent", 4)], [biased("Recurrent", 4), biased("Recurrent", 2)],
-                 {**cells("Recurrent_0", 1, 3, 3), **cells("Recurrent_1", 1, 4, 3), **cells("Recurrent_2", 1, 4, 3),
-                  **cells("Recurrent_3", 1, 2, 4)}, 2, connections=[1, -1])]
+    return [case(*parts, **options) for parts, options in examples()]

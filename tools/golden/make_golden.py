@@ -12,6 +12,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import golden_beams
 import golden_histograms
 import golden_initializers
 import golden_labels
@@ -32,6 +33,7 @@ if __name__ == "__main__":
     write("optimizers/golden/schedules.json", golden_optimizers.schedules())
     write("layers/golden/initializers.json", golden_initializers.initializers())
     write("layers/golden/layers.json", golden_nets.layers())
+    write("models/golden/beams.json", golden_beams.nets())
     write("models/golden/mlp.json", [golden_nets.mlp()])
     write("models/golden/seq2seq.json", golden_seq2seq.nets())
     write("models/golden/shared.json", golden_shared.nets())
