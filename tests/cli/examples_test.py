@@ -29,11 +29,18 @@ def chain(first, *layers):
     return total
 
 
+def volumes(*maps):
+    """Convolutions of 3x3x3 from each number of maps to the next, with biases."""
+    return sum((27 * before + 1) * after for before, after in zip(maps, maps[1:]))
+
+
 IMAGE, CIFAR, MNIST = ([3, 224, 224], 1000), ([3, 32, 32], 10), ([1, 28, 28], 10)
 MNIST_ITSELF = ([1, 28, 28], 0)  # a sample is its own target
 OVERFEAT = chain(3, (11, 96), (5, 256), (3, 512), (3, 1024), (3, 1024), (1, 3072, 1024 * 36), (1, 4096), (1, 1000))
 # torchvision's alexnet, vgg11 and resnet50; Caffe's bvlc_googlenet, without and with its auxiliary classifiers.
 ALEXNET, VGG_A, RESNET, GOOGLENET, GOOGLENET_TRAINED = 61100840, 132863336, 25557032, 6998552, 13378280
+# torchvision's resnet18, vgg16_bn, mobilenet_v2 and densenet121.
+RESNET_18, VGG_D_NORMED, MOBILENET, DENSENET = 11689512, 138365992, 3504872, 7978856
 # Batch norm's two numbers for a bias, but for those of the last layer.
 ALEXNET_NORMED = ALEXNET + 64 + 192 + 384 + 256 + 256 + 4096 + 4096
 VGG_B = 133047848  # torchvision's vgg13
@@ -67,6 +74,10 @@ EXPECTED = {
     "bench/alexnet": (IMAGE, ALEXNET), "bench/overfeat": (([3, 231, 231], 1000), OVERFEAT),
     "bench/vgg-a": (IMAGE, VGG_A),
     "bench/googlenet": (IMAGE, GOOGLENET), "bench/resnet50": (IMAGE, RESNET),
+    "bench/resnet18": (IMAGE, RESNET_18), "bench/vgg16-bn": (IMAGE, VGG_D_NORMED),
+    "bench/mobilenet-v2": (IMAGE, MOBILENET), "bench/densenet121": (IMAGE, DENSENET),
+    "bench/conv-5-7-11": (([3, 256, 256], 10), conv(5, 3, 32, 3) + conv(7, 32, 64, 3) + conv(11, 64, 128, 3) + 1290),
+    "bench/c3d": (([3, 16, 112, 112], 101), volumes(3, 64, 128, 256, 256, 512, 512) + (512 * 2 * 7 * 7 + 1) * 2048 + 2049 * 101),
     "bench/cifar": (CIFAR, chain(3, (5, 32), (5, 32), (5, 64), (1, 500, 64 * 16), (1, 10))),
     "bench/lenet": (MNIST, chain(1, (5, 16), (5, 32), (1, 500, 32 * 16), (1, 10))),
     "convnet/cifar10-allcnn": (CIFAR, ALL_CNN),
@@ -144,7 +155,8 @@ def noise(name, samples):
 TABLES = {"mlp/houses": 5 * 32 + 32 + 33 + 33 * 3}
 
 # For want of their data, or of the hours.
-UNMEASURED = {*TIMED_SEQUENCES, "text/imdb-lstm", "text/ptb-words", "convnet/cifar10-allcnn",
+UNMEASURED = {*TIMED_SEQUENCES, "bench/resnet18", "bench/vgg16-bn", "bench/mobilenet-v2", "bench/densenet121",
+              "bench/conv-5-7-11", "bench/c3d", "text/imdb-lstm", "text/ptb-words", "convnet/cifar10-allcnn",
               "convnet/cifar10-msra", "convnet/finetune", "convnet/i1k-alexnet-lrn", "mlp/mnist-branch", "mlp/mnist-merge",
               "mlp/mnist-small", "autoencoder/mnist-denoising", "gan/mnist-dcgan", "gan/mnist-wgan", "rbm/mnist-dbn",
               "rbm/mnist-rbm"}
