@@ -11,7 +11,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "tools")]
 from benchmarks import rows  # noqa: E402
-from peers.specs import NETS  # noqa: E402
+from peers.specs import GROUPS, NETS  # noqa: E402
 
 # Both write a line a measurement to the same log. neon's steps take 3, 1 and 2 ms.
 NEON = r"""#!/bin/sh
@@ -55,16 +55,20 @@ def refused(**changes):
     return rows.problem_of({**row(), **changes}) or ""
 
 
-def test_turns(folder):
-    log = folder / "log"
+def bench(folder, nets, modes, log, output):
+    """tools/bench with the two programs that pretend."""
     for name, text in (("neon", NEON), ("python", PEER)):
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
-    output = folder / "rows.jsonl"
-    command = [ROOT / "tools/bench", "gpu", "--nets", "alexnet", "--types", "f16", "--modes", "eager,graph,reduce-overhead",
+    command = [ROOT / "tools/bench", "gpu", "--nets", nets, "--types", "f16", "--modes", modes,
                "--python", folder / "python", "--commit", "abc1234", "--output", output]
-    done = subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True,
+    return subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True,
                           env={**os.environ, "NEON": str(folder / "neon"), "LOG": str(log)})
+
+
+def test_turns(folder):
+    log, output = folder / "log", folder / "rows.jsonl"
+    done = bench(folder, "alexnet", "eager,graph,reduce-overhead", log, output)
     case("tools/bench ends with 0", done.returncode == 0, done.stderr)
     turns = [line.split()[0] for line in log.read_text().splitlines()]
     case("the programs take turns", turns == ["peer"] + ["neon", "peer"] * 3, turns)
@@ -80,10 +84,24 @@ def test_turns(folder):
     case("its fields", got == wanted, got)
 
 
+def test_groups(folder):
+    log, output = folder / "log_of_groups", folder / "groups.jsonl"
+    done = bench(folder, "c3d,normed", "graph", log, output)
+    case("groups and nets are named together", done.returncode == 0, done.stderr)
+    wanted = ["c3d", "resnet50", "resnet18", "vgg16-bn", "mobilenet-v2", "densenet121", "conv-5-7-11"]
+    case("a row for each net of a group", [row["net"] for row in rows.read(output)] == wanted)
+    timed = re.findall(r"neon bench (\S+)", log.read_text())
+    case("each spec is timed", timed == [f"examples/bench/{name}.yaml" for name in wanted for _ in range(3)], timed)
+    for name, nets in GROUPS.items():
+        case(f"the group {name} has the peers of its file", nets == peers_of(name))
+
+
 def test_failures(folder):
     base = [sys.executable, str(ROOT / "tools/bench"), "cpu"]
-    done = subprocess.run([*base, "--nets", "alexnett"], capture_output=True, text=True)
-    case("an unknown net is refused", done.returncode == 2 and "there are mlp, lenet" in done.stderr, done.stderr)
+    done = subprocess.run([*base, "--nets", "normed,alexnett"], capture_output=True, text=True)
+    refusal = "no net alexnett; there are mlp, lenet"
+    case("an unknown net is refused", done.returncode == 2 and refusal in done.stderr, done.stderr)
+    case("groups are named, too", "and the groups normed, sequences" in done.stderr, done.stderr)
     done = subprocess.run([*base, "--python", "/bin/false"], capture_output=True, text=True)
     case("Python without torch is refused", done.returncode == 1 and "cannot import torch" in done.stderr, done.stderr)
 
@@ -117,21 +135,26 @@ def test_table(folder):
     case("where neon is slower", "slower in 1 of 2 rows: vgg-a in f16 on GPU X (0.50)" in text)
 
 
+def peers_of(name):
+    """The nets that a file of tools/peers makes, without PyTorch, which imports it."""
+    with open(ROOT / f"tools/peers/{name}.py", encoding="utf-8") as file:
+        return re.findall(r'"([\w-]+)":', re.search(r"^MAKE = \{(.*?)\}", file.read(), re.M | re.S).group(1))
+
+
 def test_nets():
     for name, net in NETS.items():
         spec = (ROOT / net.spec).read_text()
         case(f"batch of {name}", re.search(r"^batch_size: (\d+)", spec, re.M).group(1) == str(net.batch))
         nin = re.search(r"nin: \[(.*?)\]", spec)
         case(f"sample of {name}", not nin or tuple(json.loads(f"[{nin.group(1)}]")) == net.sample)
-    made = []
-    for name in ("nets", "sequences"):
-        with open(ROOT / f"tools/peers/{name}.py", encoding="utf-8") as file:
-            made += re.findall(r'"([\w-]+)":', re.search(r"^MAKE = \{(.*?)\}", file.read(), re.M | re.S).group(1))
-    case("every net has a peer", made == list(NETS))
+        nout = re.search(r"^dataset: .*nout: (\d+)", spec, re.M)
+        case(f"classes of {name}", not nout or nout.group(1) == str(net.classes))
+    case("every net has a peer", [*peers_of("nets"), *peers_of("normed"), *peers_of("sequences")] == list(NETS))
 
 
 with tempfile.TemporaryDirectory() as name:
     test_turns(pathlib.Path(name))
+    test_groups(pathlib.Path(name))
     test_failures(pathlib.Path(name))
     test_rows()
     test_table(pathlib.Path(name))

@@ -1,4 +1,4 @@
-"""The nets that tools/bench times, in PyTorch: layer for layer those of the specs in specs.py."""
+"""The nets without batch norm that tools/bench times, in PyTorch: layer for layer those of the specs in specs.py."""
 import torch
 from torch import nn
 
@@ -81,33 +81,15 @@ def googlenet():
         nn.AvgPool2d(7, 1), nn.Flatten(), nn.Linear(1024, 1000))
 
 
-def normed(channels, maps, size, stride=1, relu=True):
-    layers = [nn.Conv2d(channels, maps, size, stride, size // 2, bias=False), nn.BatchNorm2d(maps)]
-    return layers + [nn.ReLU(inplace=True)] if relu else layers
+def c3d():
+    def conv3d(channels, maps):
+        return [nn.Conv3d(channels, maps, 3, padding=1), nn.ReLU(inplace=True)]
 
-
-class Bottleneck(nn.Module):
-    """1x1, 3x3, 1x1 with four times the maps; the stride is in the 3x3 convolution."""
-
-    def __init__(self, channels, maps, stride):
-        super().__init__()
-        self.body = nn.Sequential(*normed(channels, maps, 1), *normed(maps, maps, 3, stride),
-                                  *normed(maps, 4 * maps, 1, relu=False))
-        same = channels == 4 * maps and stride == 1
-        self.short = nn.Identity() if same else nn.Sequential(*normed(channels, 4 * maps, 1, stride, relu=False))
-
-    def forward(self, x):
-        return nn.functional.relu(self.body(x) + self.short(x))
-
-
-def resnet50():
-    layers, channels = [*normed(3, 64, 7, 2), nn.MaxPool2d(3, 2, 1)], 64
-    for maps, blocks, first_stride in ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)):
-        for block in range(blocks):
-            layers.append(Bottleneck(channels, maps, first_stride if block == 0 else 1))
-            channels = 4 * maps
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, 1000))
+    return nn.Sequential(*conv3d(3, 64), nn.MaxPool3d((1, 2, 2)), *conv3d(64, 128), nn.MaxPool3d(2),
+                         *conv3d(128, 256), *conv3d(256, 256), nn.MaxPool3d(2),
+                         *conv3d(256, 512), *conv3d(512, 512), nn.MaxPool3d(2), nn.Flatten(),
+                         *affine(512 * 2 * 7 * 7, 2048), nn.Linear(2048, 101))
 
 
 MAKE = {"mlp": mlp, "lenet": lenet, "cifar": cifar, "alexnet": alexnet, "overfeat": overfeat, "vgg-a": vgg_a,
-        "googlenet": googlenet, "resnet50": resnet50}
+        "googlenet": googlenet, "c3d": c3d}

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 class Net(NamedTuple):
     spec: str
-    sample: tuple  # channels, rows, columns; or steps, features; or the steps of tokens
+    sample: tuple  # channels, rows, columns; channels, images, rows, columns; steps, features; or the steps of tokens
     classes: int
     batch: int
     rate: float
@@ -30,7 +30,13 @@ NETS = {
     "overfeat": imagenet("overfeat", 231, 128),
     "vgg-a": imagenet("vgg-a", 224, 64),
     "googlenet": imagenet("googlenet", 224, 128),
+    "c3d": Net("examples/bench/c3d.yaml", (3, 16, 112, 112), 101, 16, 0.001, 0.0005),
     "resnet50": imagenet("resnet50", 224, 256),
+    "resnet18": imagenet("resnet18", 224, 256),
+    "vgg16-bn": imagenet("vgg16-bn", 224, 64),
+    "mobilenet-v2": imagenet("mobilenet-v2", 224, 128),
+    "densenet121": imagenet("densenet121", 224, 64),
+    "conv-5-7-11": Net("examples/bench/conv-5-7-11.yaml", (3, 256, 256), 10, 256, 0.001, 0.0005),
     "lstm-rows": sequences("lstm-rows", (1, 28, 28), 10, 128),
     "lstm-512": sequences("lstm-512", (50, 512), 512, 64, each_step=True),
     "gru-512": sequences("gru-512", (50, 512), 512, 64, each_step=True),
@@ -39,3 +45,12 @@ NETS = {
     "gpt-chars": sequences("gpt-chars", (256,), 65, 64, tokens=65, each_step=True),
     "gpt2": sequences("gpt2", (1024,), 50304, 16, tokens=50304, each_step=True),
 }
+GROUPS = {
+    "normed": ["resnet50", "resnet18", "vgg16-bn", "mobilenet-v2", "densenet121", "conv-5-7-11"],
+    "sequences": ["lstm-rows", "lstm-512", "gru-512", "lstm-chars", "bilstm-words", "gpt-chars", "gpt2"],
+}
+
+
+def named(text):
+    """The nets of names, and of names of groups, between commas."""
+    return [net for name in text.split(",") for net in GROUPS.get(name, [name])]

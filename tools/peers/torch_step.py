@@ -8,8 +8,8 @@ Prints one JSON line: net, type, device, batch, mode, milliseconds of a step (a 
 turns with it.
 
 Everything favours PyTorch. The batch lies on the device already, where neon gathers and converts each batch inside its
-step. Images are channels_last, cudnn.benchmark chooses the algorithms, the optimizer is fused. 16 bits are autocast
-without a gradient scaler, where neon scales the loss and looks for overflow.
+step. Images are channels_last; volumes have the layout that is faster here. cudnn.benchmark chooses the algorithms, the
+optimizer is fused. 16 bits are autocast without a gradient scaler, where neon scales the loss and looks for overflow.
 """
 import argparse
 import inspect
@@ -23,10 +23,12 @@ import torch
 from torch import nn
 
 import nets
+import normed
 import sequences
 from specs import NETS
 
-MAKE = {**nets.MAKE, **sequences.MAKE}
+CONVNETS = {**nets.MAKE, **normed.MAKE}
+MAKE = {**CONVNETS, **sequences.MAKE}
 AUTOCAST = {"f32": None, "tf32": None, "f16": torch.float16, "bf16": torch.bfloat16}
 MODES = {
     "eager": "as a user writes it",
@@ -50,22 +52,27 @@ def optimizer_of(net, parameters):
     return kind(parameters, **options)
 
 
-def drawn_batch(net, batch, device):
+def layouts_of(name):
+    """The layouts of memory to choose from, of the arrays that have as many axes as the inputs."""
+    if name in CONVNETS and len(NETS[name].sample) == 4:
+        return [torch.channels_last_3d, torch.contiguous_format]
+    return [torch.channels_last if name in CONVNETS else torch.contiguous_format]
+
+
+def drawn_batch(net, batch, device, layout):
     """Inputs and labels."""
     labels = torch.randint(0, net.classes, (batch, net.sample[0]) if net.each_step else (batch,), device=device)
     if net.tokens:
         return torch.randint(0, net.tokens, (batch, *net.sample), device=device), labels
     inputs = torch.rand(batch, *net.sample, device=device)
-    return inputs.to(memory_format=torch.channels_last) if len(net.sample) == 3 else inputs, labels
+    return inputs.to(memory_format=layout), labels
 
 
-def make_step(args):
+def make_step(args, layout, mode):
     """A function that trains by one batch."""
     described = NETS[args.net]
-    module = MAKE[args.net]().to(args.device)
-    if args.net in nets.MAKE:
-        module = module.to(memory_format=torch.channels_last)
-    inputs, labels = drawn_batch(described, args.batch, args.device)
+    module = MAKE[args.net]().to(args.device).to(memory_format=layout)
+    inputs, labels = drawn_batch(described, args.batch, args.device, layout)
     optimizer = optimizer_of(described, module.parameters())
     autocast = AUTOCAST[args.type]
 
@@ -74,13 +81,13 @@ def make_step(args):
             outputs = module(inputs)
         return nn.functional.cross_entropy(outputs.float().flatten(0, -2), labels.flatten())
 
-    if args.mode == "compile":
+    if mode == "compile":
         cost = torch.compile(cost)
-    elif args.mode == "reduce-overhead":
+    elif mode == "reduce-overhead":
         cost = torch.compile(cost, mode="reduce-overhead")
 
     def step():
-        if args.mode == "reduce-overhead":
+        if mode == "reduce-overhead":
             torch.compiler.cudagraph_mark_step_begin()
         optimizer.zero_grad(set_to_none=True)
         cost().backward()
@@ -129,6 +136,23 @@ def measure(step, args):
     return statistics.median(milliseconds(step, together, args.device) / together for _ in range(args.steps))
 
 
+def fastest_layout(args):
+    """Where there is a choice, that of the eager step."""
+    choices = layouts_of(args.net)
+    if len(choices) == 1:
+        return choices[0]
+    times = []
+    for layout in choices:
+        step = make_step(args, layout, "eager")
+        warm_up(step, args.device)
+        times.append(measure(step, args))
+    if args.device == "cuda":  # their memory does not count
+        del step
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+    return choices[times.index(min(times))]
+
+
 def peak_mib(device):
     """On a GPU what PyTorch's allocator gave out, without the context and what the libraries hold for themselves."""
     if device == "cuda":
@@ -163,7 +187,7 @@ def main():
               "torch": torch.__version__}
     result["device_name"] = torch.cuda.get_device_name() if args.device == "cuda" else f"{args.threads} threads"
     try:
-        step = make_step(args)
+        step = make_step(args, fastest_layout(args), args.mode)
         warm_up(step, args.device)
         if args.mode == "graph":
             step = captured(step)
