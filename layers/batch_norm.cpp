@@ -90,14 +90,14 @@ Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, co
   Expr running_mean = context.state(name + "/gmean", stored, 0),
        running_variance = context.state(name + "/gvar", stored, 1);
   const bool one_value = shape.elements() == shape.back() && !(shares_statistics(context) && context.share.whole > 1);
-  const bool of_batch = context.training && trained;  // a frozen one is the one that was trained
-  if (of_batch && one_value)
+  const bool over_batch = context.training && trained;  // a frozen one is the one that was trained
+  if (over_batch && one_value)
     fail(ErrorKind::config, "batch norm of ", shape, " while training: each of the ", shape.back(),
          " features has one value in the batch, so its variance is 0 and nothing would be learnt; give a larger "
          "batch_size (-z)",
          context.share.ranks > 1 ? " or parallel: {batch_norm: all}" : "");
   Expr wide_x = cast(x, context.arithmetic_dtype);
-  if (!of_batch) {
+  if (!over_batch) {
     const Expr distance = wide_x - reshape(running_mean, wide);
     const Expr y = cast(scaled(distance, reshape(running_variance, wide), gamma, beta, params), x.dtype());
     context.keep_axes(x, y);
@@ -110,7 +110,9 @@ Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, co
     results = over_whole_batch(context, wide_x, gamma, beta, axes, params);
   else results = graph.add_all("batch_norm", {wide_x, gamma, beta}, {{"axes", axes}, {"epsilon", params.eps}});
   auto follow = [&](Expr running, Value batch) {
-    context.update_state(running, params.rho * running + (1 - params.rho) * reshape(Expr(graph, batch), stored));
+    const Expr of_batch = reshape(Expr(graph, batch), stored), share = context.share_of_batch;
+    if (share.value()) context.update_state(running, running + share * (of_batch - running));
+    else context.update_state(running, params.rho * running + (1 - params.rho) * of_batch);
   };
   follow(running_mean, results[1]);
   follow(running_variance, results[2]);

@@ -160,13 +160,16 @@ class LayerContext {
   Value place;                         // (N) i32 where texts go on: the place of the one step of each; or invalid
   int64_t places = 0;                  // the most steps that these texts have
   PassedStates* passed = nullptr;      // while the layers of an encoder or a decoder describe themselves
-  bool again = false;                  // layers describe themselves once more: they have their parameters
-  Expr memory;                         // for a decoder's layers: the encoder's states (N,T,F); or without a value
-  Value target_labels;                 // (N,L) i32 where steps have labels and the targets are known; or invalid
-  int64_t target_steps = 0;            // the most labels of a target
-  bool decodes = false;                // a decoder is to predict labels step by step
-  Value decoded;                       // (N,L) i32: these predictions; or invalid
-  std::string layer;                   // name of the layer that is describing itself
+  // A number, while statistics of batches are measured anew: the share that this batch has in their means; or without
+  // a value.
+  Expr share_of_batch;
+  bool again = false;        // layers describe themselves once more: they have their parameters
+  Expr memory;               // for a decoder's layers: the encoder's states (N,T,F); or without a value
+  Value target_labels;       // (N,L) i32 where steps have labels and the targets are known; or invalid
+  int64_t target_steps = 0;  // the most labels of a target
+  bool decodes = false;      // a decoder is to predict labels step by step
+  Value decoded;             // (N,L) i32: these predictions; or invalid
+  std::string layer;         // name of the layer that is describing itself
   Sharing sharing;
   std::string shapes;  // from the samples to the net's outputs, layer by layer, for messages
 
@@ -239,6 +242,8 @@ bool is_trained(const LayerContext& context, Expr stored);
 constexpr const char* kCarried = "/carried";
 // The number of the step record that is 1 where streams begin, otherwise 0.
 constexpr const char* kStreamStart = "stream_start";
+// The number behind LayerContext::share_of_batch.
+constexpr const char* kShareOfBatch = "share_of_batch";
 
 // Random numbers for samples (N,...) or steps (N T,...): the numbers that these samples have in the whole batch.
 Expr draw_for_samples(LayerContext& context, const Shape& shape, const std::string& stream);

@@ -91,9 +91,8 @@ Rule::Step rule_pass(StepGraph& step, LayerContext& context, const Network& netw
   return out;
 }
 
-// The forward pass of a training batch and its mean cost; of several ranks this one's part of the mean.
-Expr training_pass(StepGraph& step, LayerContext& context, const Network& network, const Cost& cost,
-                   const DataLayout& data, const StepOptions& options) {
+// The batch of a training step whose net has no rule.
+Batch training_batch(StepGraph& step, LayerContext& context, const DataLayout& data, const StepOptions& options) {
   context.caffe = options.caffe;
   context.freeze = options.freeze;
   context.share = options.share;
@@ -104,6 +103,13 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   Batch batch = batch_of(step.graph, data, data.rows(), options, true);
   context.data_lengths = batch.lengths;
   context.target_labels = batch.counts.value() ? batch.labels : Value();
+  return batch;
+}
+
+// The forward pass of a training batch and its mean cost; of several ranks this one's part of the mean.
+Expr training_pass(StepGraph& step, LayerContext& context, const Network& network, const Cost& cost,
+                   const DataLayout& data, const StepOptions& options) {
+  Batch batch = training_batch(step, context, data, options);
   Expr y = network.forward(context, batch.x);
   check_outputs(network, context, {data, batch, options}, compared(&cost, data, batch.t), y);
   describe_outputs(step, context, data, options, y);
@@ -178,6 +184,18 @@ StepGraph gradient_graph(const Network& network, const Cost& cost, const DataLay
   const auto derived = gradients_of_parameters(step, context, average);
   for (size_t i = 0; i < derived.size(); ++i)
     if (derived[i]) graph.output("grad/" + step.parameters[i].name, derived[i]);
+  return step;
+}
+
+StepGraph statistics_graph(const Network& network, const DataLayout& data, const StepOptions& options) {
+  StepGraph step;
+  LayerContext context(step.graph, true, options.dtype, options.seed, options.rounding == 0);
+  context.share_of_batch = Expr(step.graph, step.graph.scalar(kShareOfBatch, context.arithmetic_dtype));
+  network.forward(context, training_batch(step, context, data, options).x);
+  step.parameters = context.parameters;
+  step.states = context.states;
+  for (const Assignment& a : context.state_updates) step.graph.assign(a.variable, a.value);
+  round_results(step, options);
   return step;
 }
 

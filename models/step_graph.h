@@ -126,6 +126,10 @@ inline StepGraph training_graph(const Network& network, const Cost& cost, const 
   return training_graph(network, GradientSource{&cost, nullptr}, optimizer, data, options);
 }
 
+// A forward pass of a training batch that keeps nothing but the statistics of batch norms. Each becomes its mean over
+// the batches of a pass, if the host sets kShareOfBatch to 1 / k for batch k, from 1 on.
+StepGraph statistics_graph(const Network& network, const DataLayout& data, const StepOptions& options);
+
 // Variable (classes): what the costs of samples of each class are multiplied by in training.
 constexpr const char* kClassWeights = "class_weights";
 

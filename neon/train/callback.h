@@ -68,6 +68,8 @@ class Callback {
   virtual bool needs_evaluation() const { return false; }
   // Whether the net must have a generator of images.
   virtual bool needs_generator() const { return false; }
+  // Whether batch norm's statistics are measured anew after each epoch.
+  virtual bool tunes_batch_norm() const { return false; }
   // The subject of its state. A resumed run hands the state to the callback of the same name and subject.
   virtual std::string subject() const { return ""; }
   // State: numbers by name, and arrays by name, for the checkpoint.

@@ -146,6 +146,16 @@ std::string class_name_of(const Made<T>& made) {
 
 }  // namespace
 
+// The statistics of batch norm are measured over batches as samples lie, and without carried states.
+void Experiment::check_tunable(const std::string& callback, const DataLayout& layout) const {
+  if (params.rule) fail_about("callbacks", callback, " is for nets with a cost, and this one has a rule; leave it out");
+  if (params.buckets.is_given())
+    fail_about("callbacks", callback,
+               " measures batches of one length, and buckets has several; leave one of the two out");
+  if (layout.streams)
+    fail_about("callbacks", callback, " is for samples of their own, and these are pieces of streams; leave it out");
+}
+
 void Experiment::fit(const std::vector<StepGraph>& graphs, const DataLayout& layout) {
   check_shared(phases_, graphs);
   for (size_t k = 0; k + 1 < graphs.size(); ++k) {
@@ -158,6 +168,8 @@ void Experiment::fit(const std::vector<StepGraph>& graphs, const DataLayout& lay
       fail_about("callbacks", class_name_of(callback),
                  " draws images of 1 or 3 channels that a generator makes: it is ",
                  "for nets of GenerativeAdversarial");
+  for (const auto& callback : params.callbacks)
+    if (callback->tunes_batch_norm()) check_tunable(class_name_of(callback), layout);
   fit(graphs.back(), layout);
 }
 

@@ -152,6 +152,8 @@ class Experiment {
   // that does not say what is measured gets Misclassification here, where it fits.
   void fit(const std::vector<StepGraph>& graphs, const DataLayout& layout);
   void fit(const StepGraph& graph, const DataLayout& layout);
+  // Throws one for data whose batches the callback of that name cannot measure.
+  void check_tunable(const std::string& callback, const DataLayout& layout) const;
   // Warnings with their places about a net that trains, but hardly as meant.
   std::vector<std::string> advice(const StepGraph& graph, const DataLayout& layout) const;
   // The result of `work`. Errors about a key of the spec get the key's place in front.

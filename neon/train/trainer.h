@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "neon/train/batch_norm_tuner.h"
 #include "neon/train/evaluations.h"
 #include "neon/train/made_images.h"
 #include "neon/train/run_observer.h"
@@ -74,6 +75,7 @@ class Trainer {
   const PhaseSpan* phase_ = nullptr;
   std::unique_ptr<StepRunner> runner_;
   std::unique_ptr<Evaluations> evaluations_;
+  BatchNormTuner tuner_;
   MadeSheets sheets_;
   TakenWeights taken_;
   std::unique_ptr<SignalGuard> signals_;          // from the first file of the run to its begin

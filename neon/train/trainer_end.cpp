@@ -12,6 +12,7 @@ bool Trainer::end_epoch() {
   report_.end_steps(runner_->feed().waited());
   const double mean_cost = at.samples ? at.cost_sum / double(at.samples) : 0;
   observer_.check_cost(at);
+  if (!tuner_.tune(setup_, *phase_, at, variables_, report_.listener())) return false;
   std::map<std::string, double> results;
   if (evaluations_->due_after(at.epoch + 1)) {
     const double before = now_seconds();
