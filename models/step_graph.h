@@ -75,8 +75,9 @@ struct StepOptions {
   // Where samples are pieces of streams, how many streams there are: a batch has a piece of each, but the last batch of
   // an epoch may have fewer. 0: as many as the batch.
   int64_t streams = 0;
-  BatchShare share = {};           // of the batch, of which `batch` samples are this rank's; count 0: all of it
-  bool split_dense = false;        // ranks share the rows of dense layers' weights
+  int64_t reset_period = 0;  // above 0, layers drop the states that they carry in each batch whose number it divides
+  BatchShare share = {};     // of the batch, of which `batch` samples are this rank's; count 0: all of it
+  bool split_dense = false;  // ranks share the rows of dense layers' weights
   bool shared_statistics = false;  // batch norm is over the whole batch, otherwise over each rank's share
   bool wide_gradients = false;     // ranks add up gradients of 16 bits in the type of the arithmetic
   int64_t blank = -1;              // Cost::blank()
@@ -89,6 +90,11 @@ struct StepOptions {
   // Changes of images before the net sees them. With any of these, their channels are last from there on.
   std::vector<const Augmentation*> augment = {};
 };
+
+// Whether layers begin at states of 0 in batch `index` of a pass, from 0.
+inline bool begins_streams(int64_t index, int64_t reset_period) {
+  return index == 0 || (reset_period > 0 && (index + 1) % reset_period == 0);
+}
 
 struct StepGraph {
   Graph graph;

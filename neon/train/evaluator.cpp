@@ -27,6 +27,7 @@ Evaluator::Evaluator(const Experiment& experiment, const TrainedPhase& phase, co
                      const DeviceOptions& device, const Metric* kept)
     : phase_(phase),
       metrics_(phase.of_spec ? experiment.metrics() : std::vector<const Metric*>{}),
+      reset_period_(options.reset_period),
       keeps_(kept && phase.of_spec && !phase.source.rule),
       set_(set),
       source_(variables),
@@ -136,7 +137,7 @@ std::map<std::string, double> Evaluator::run() {
       return {};
     }
     ++batches_;
-    program_->set_scalar(kStreamStart, first == 0 ? 1 : 0);
+    program_->set_scalar(kStreamStart, begins_streams(first / batch_, reset_period_));
     program_->run(0);
     if (++waiting < depth && first + batch_ < size) continue;
     while (waiting > 0) take(--waiting), ++taken;

@@ -47,6 +47,7 @@ class Evaluator {
   void add_all_ranks(double& cost, double& counted, std::vector<std::vector<std::vector<double>>>& sums) const;
   const TrainedPhase& phase_;
   std::vector<const Metric*> metrics_;  // none of a rule, which has results of its own; then the one that is kept
+  const int64_t reset_period_;
   const bool keeps_;
   std::vector<std::vector<double>> kept_;
   const EvaluatedSet set_;

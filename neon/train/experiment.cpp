@@ -258,6 +258,7 @@ StepOptions step_options(const RunOptions& options, const ExperimentParams& para
   out.blank = params.cost ? params.cost->blank() : -1;
   out.ema_decay = params.ema;
   out.accumulate = params.accumulate;
+  out.reset_period = params.reset_period;
   out.class_weights = params.class_weights.is_given();
   out.split_dense = params.parallel.dense == "model";
   out.shared_statistics = params.parallel.batch_norm == "all";

@@ -48,6 +48,7 @@ struct ExperimentParams {
   Buckets buckets;
   bool draws_by_class() const { return sampling == "balanced"; }
   int64_t accumulate = 1;
+  int64_t reset_period = 0;
   double ema = 0;
   Parallel parallel;
   std::string backend;
@@ -111,6 +112,11 @@ struct ExperimentParams {
       "statistics. Update t keeps this share of a mean, or (1 + t) / (10 + t) where that is less, as in the first "
       "updates; 0.999 suits runs of some thousand updates.",
       half_open(0, 1));
+    p("reset_period", &ExperimentParams::reset_period,
+      "Batches after which recurrent layers begin at states of 0 again, where samples are pieces of streams: in the "
+      "first batch of an epoch or evaluation, and in each whose number, from 1, this number divides. 0: in the first "
+      "alone.",
+      at_least(0), Unit{"batches"});
     p("parallel", &ExperimentParams::parallel,
       "How several devices (-m N) share a step, as in parallel: {batch_norm: all}. One device ignores it.");
     p("backend", &ExperimentParams::backend,

@@ -13,6 +13,8 @@ RunSetup::RunSetup(Experiment& experiment_, Data data_, RunOptions options_, Ran
   step = step_options(options, params);
   check_batch(options, step, layout);
   check_balance(params.class_weights, params.draws_by_class(), layout);
+  if (params.reset_period > 0 && !layout.streams)
+    fail_about("reset_period", "is for samples that are pieces of streams, whose states layers carry on; leave it out");
   epochs = options.epochs.value_or(params.epochs);
   steps_per_epoch = (layout.train_size + step.batch - 1) / step.batch;
   int64_t first = 0;

@@ -53,7 +53,7 @@ void StepRunner::write_record(StepProgram& of, int64_t ahead, size_t player) {
   program.set_scalar("apply", (now + 1) % group == 0 ? 1 : 0);
   program.set_scalar("mean", 1 / weights_together(now / group));
   program.set_scalar("epoch", double(in_phase.epoch));
-  program.set_scalar(kStreamStart, position_.step_in_epoch + ahead == 0 ? 1 : 0);
+  program.set_scalar(kStreamStart, begins_streams(position_.step_in_epoch + ahead, setup_.step.reset_period));
   program.set_scalar("watched", observer_.watches(at) ? 1 : 0);
   program.set_scalar("loss_scale", position_.loss_scale);
 }

@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 """Nets of texts from the command line: training in streams, stopping and resuming, going on with a text, bad input."""
+import json
 import os
 import re
 import struct
 
+import h5py
 import numpy as np
 
 import support
@@ -240,6 +242,42 @@ batch_size: 2
                 result = self.neon(*arguments, code=code)
                 self.assertIn(told, result.err)
                 self.assertEqual(result.err.count("\n"), 1, result.err)
+
+
+class ResetPeriod(Case):
+    def test_states_begin_at_0_in_every_batch_that_the_period_divides(self):
+        text = "".join(np.random.default_rng(1).choice(list("abcd"), 61))
+        self.write("a.txt", text)
+        spec = self.spec("dataset: {Text: {path: a.txt, test_path: a.txt, steps: 3}}\nlayers:\n"
+                         "  - Recurrent: {name: h, nout: 4, init: {Gaussian: {scale: 1}}, activation: Tanh}\n"
+                         "  - Affine: {name: o, nout: 4, init: {Gaussian: {scale: 1}}, activation: Softmax}\n"
+                         "cost: CrossEntropyMulti\noptimizer: {GradientDescentMomentum: {learning_rate: 0}}\n"
+                         "batch_size: 2\nepochs: 2\nmetrics: []\n")
+        seen = set()
+        for period in 0, 1, 2, 3:
+            self.neon("-r", "1", "-d", "f64", "-s", "m", "-o", "o.h5", "--set", f"reset_period={period}", spec)
+            stored, about = tensors(self.path("m"))
+            get = lambda name: np.frombuffer(stored[name][2]).reshape(stored[name][1])
+            order = json.loads(about["neon.data"])["vocabulary"]["texts"]
+            tokens, costs = np.array([order.index(letter) for letter in text]).reshape(-1), []
+            h = np.zeros((2, 4))
+            for batch in range(10):  # of the next 3 steps of each of two streams of 30
+                h = h * (batch > 0 and (period == 0 or (batch + 1) % period != 0))
+                cost = 0
+                for step in range(batch * 3, batch * 3 + 3):
+                    at = np.array([0, 30]) + step
+                    h = np.tanh(get("h/W_input").T[tokens[at]] + h @ get("h/W_recur").T + get("h/b"))
+                    y = np.exp(h @ get("o/W").T)
+                    cost -= np.log(y[[0, 1], tokens[at + 1]] / y.sum(1)).sum() / 6
+                costs.append(cost)
+            with h5py.File(self.path("o.h5")) as file:
+                np.testing.assert_allclose(file["cost/train"][:], costs * 2, rtol=1e-6)
+            told = json.loads(self.neon("eval", "m", "--format", "json").out)["cost"]
+            self.assertAlmostEqual(told, np.mean(costs), places=9)
+            seen.add(round(told, 6))
+        self.assertEqual(len(seen), 4)
+        self.refused(2, "--set", "dataset.Text.streams=false", "--set", "reset_period=2", spec,
+                     says="reset_period: is for samples that are pieces of streams")
 
 
 if __name__ == "__main__":

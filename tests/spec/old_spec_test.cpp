@@ -163,7 +163,8 @@ TEST_CASE("0.9: states that begin at 0 in each batch, or are carried on") {
   CHECK(reset->value == "true");
   CHECK(!always[1].find("Affine")->find("reset_cells"));
   CHECK(!never[0].find("Recurrent")->find("reset_cells"));
-  CHECK(has_note(spec_from_text(rnn("50"), "o.yaml"), "reset_period is left out"));
+  CHECK(spec_from_text(rnn("50"), "o.yaml").root.find("reset_period")->value == "50");
+  CHECK(!spec_from_text(rnn("1"), "o.yaml").root.find("reset_period"));
   CHECK_THAT(old_error(rnn("0")), Contains("reset_period is 0, expected at least 1"));
   const std::string without = rnn("1");
   const size_t begin = without.find(", layers: [");

@@ -112,9 +112,9 @@ void translate_datatype(OldTranslation& t, Setting& root) {
 
 // As the guide writes specs.
 void order_keys(Setting& root) {
-  static const std::vector<std::string> order = {"dataset", "augment",   "normalize", "layers",  "cost",
-                                                 "rule",    "optimizer", "phases",    "metrics", "batch_size",
-                                                 "epochs",  "shuffle",   "rng_seed",  "datatype"};
+  static const std::vector<std::string> order = {"dataset", "augment",      "normalize", "layers",   "cost",
+                                                 "rule",    "optimizer",    "phases",    "metrics",  "batch_size",
+                                                 "epochs",  "reset_period", "shuffle",   "rng_seed", "datatype"};
   std::ranges::stable_sort(root.entries, {},
                            [](const auto& e) { return std::ranges::find(order, e.key) - order.begin(); });
 }

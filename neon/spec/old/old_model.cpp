@@ -143,7 +143,7 @@ void translate_reset_period(OldTranslation& t, const OldObject& object, OldResul
   if (period.size() != 1) return;
   const Location where = object.where_of("reset_period");
   if (period[0] < 1) return t.problem(where, text("reset_period is ", period[0], ", expected at least 1"));
-  if (period[0] > 1) return t.remark(where, "reset_period is left out: states are carried on for a whole epoch");
+  if (period[0] > 1) return out.set("reset_period", Setting::scalar(text(period[0]), where), where);
   Setting* const layers = out.params.find("layers");
   if (!layers) return;
   for (Setting& layer : layers->items)
