@@ -1,5 +1,6 @@
 #include "datasets/bpe.h"
 
+#include <algorithm>
 #include <queue>
 
 #include "datasets/bpe_split.h"
@@ -25,7 +26,23 @@ std::vector<std::string> bpe_bytes() {
   return out;
 }
 
-BpeEncoder::BpeEncoder(const Vocabulary& vocabulary) {
+int32_t end_of_text(const Vocabulary& vocabulary) {
+  const auto found = std::ranges::find(vocabulary.texts, kEndOfText);
+  const bool is_there = vocabulary.unit == TextUnit::bpe && found != vocabulary.texts.end();
+  return is_there ? int32_t(found - vocabulary.texts.begin()) : -1;
+}
+
+bool Documents::next(std::string_view& document, bool& ends) {
+  if (done_) return false;
+  const size_t end = rest_.find(kEndOfText);
+  ends = end != rest_.npos;
+  document = rest_.substr(0, end);
+  done_ = !ends;
+  if (ends) rest_.remove_prefix(end + kEndOfText.size());
+  return true;
+}
+
+BpeEncoder::BpeEncoder(const Vocabulary& vocabulary) : end_(end_of_text(vocabulary)) {
   std::unordered_map<std::string_view, int32_t> tokens;
   for (size_t i = 0; i < vocabulary.texts.size(); ++i) {
     const std::string& text = vocabulary.texts[i];
@@ -40,10 +57,17 @@ BpeEncoder::BpeEncoder(const Vocabulary& vocabulary) {
 }
 
 void BpeEncoder::encode(std::string_view text, std::vector<int32_t>& out) const {
-  struct Place {
-    size_t first = 0, count = 0;  // of tokens, in `out`
-  };
-  std::unordered_map<std::string_view, Place> seen;
+  Seen seen;
+  if (end_ < 0) return encode_document(text, seen, out);
+  Documents documents(text);
+  bool ends = false;
+  for (std::string_view document; documents.next(document, ends);) {
+    encode_document(document, seen, out);
+    if (ends) out.push_back(end_);
+  }
+}
+
+void BpeEncoder::encode_document(std::string_view text, Seen& seen, std::vector<int32_t>& out) const {
   BpeSplit split(text);
   for (std::string_view piece; split.next(piece);) {
     const auto found = seen.find(piece);

@@ -12,7 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kEndOfText = "<|endoftext|>";
 constexpr int64_t kMostBytes = int64_t(1) << 28;
 
 std::string utf8_of(uint32_t code) {  // below 0x800
@@ -61,7 +60,7 @@ class MergesReader {
       if (++line == 1 && text.starts_with("#version")) continue;
       if (!text.empty()) add(text, line);
     }
-    if (!numbered_) add_text(kEndOfText);
+    if (!numbered_) add_text(std::string(kEndOfText));
     check_bpe(out_, path_);
     return std::move(out_);
   }

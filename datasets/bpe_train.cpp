@@ -39,8 +39,13 @@ class BpeTraining {
     for (size_t i = 0; i < texts_.size(); ++i) of_byte[uint8_t(texts_[i][0])] = int32_t(i);
     known_.insert(texts_.begin(), texts_.end());
     std::unordered_map<std::string_view, int64_t> counts;
-    BpeSplit split(text);
-    for (std::string_view piece; split.next(piece);) ++counts[piece];
+    Documents documents(text);
+    bool ends = false;
+    for (std::string_view document; documents.next(document, ends);) {
+      has_ends_ = has_ends_ || ends;
+      BpeSplit split(document);
+      for (std::string_view piece; split.next(piece);) ++counts[piece];
+    }
     for (const auto& [piece, count] : counts) {
       for (size_t i = 0; i < piece.size(); ++i) {
         const auto place = int64_t(symbols_.size());
@@ -73,8 +78,11 @@ class BpeTraining {
     return false;
   }
 
-  int64_t size() const { return int64_t(texts_.size()); }
-  Vocabulary vocabulary() && { return {TextUnit::bpe, false, std::move(texts_), std::move(merges_)}; }
+  int64_t size() const { return int64_t(texts_.size()) + has_ends_; }
+  Vocabulary vocabulary() && {
+    if (has_ends_) texts_.emplace_back(kEndOfText);
+    return {TextUnit::bpe, false, std::move(texts_), std::move(merges_)};
+  }
 
  private:
   void push(uint64_t key) { queue_.push({pairs_.at(key).count, {int32_t(key >> 32), int32_t(key & 0xffffffff)}}); }
@@ -115,6 +123,7 @@ class BpeTraining {
     for (const uint64_t key : fresh) push(key);
   }
 
+  bool has_ends_ = false;  // whether the text ends documents
   std::vector<std::string> texts_;
   std::unordered_set<std::string> known_;
   std::vector<TokenPair> merges_;

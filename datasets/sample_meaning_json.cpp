@@ -82,7 +82,8 @@ json bpe_json(const Vocabulary& v) {
   return {{"unit", std::string(name_of(v.unit))},
           {"lower_case", v.lower_case},
           {"texts", std::move(texts)},
-          {"merges", std::move(merges)}};
+          {"merges", std::move(merges)},
+          {"ends_documents", v.ends_documents}};
 }
 
 void read_merges(const json& object, Vocabulary& v) {
@@ -105,6 +106,7 @@ Vocabulary read_vocabulary(const json& object) {
   out.unit = text_unit(object.at("unit").get<std::string>());
   out.lower_case = object.at("lower_case").get<bool>();
   out.texts = object.at("texts").get<std::vector<std::string>>();
+  out.ends_documents = object.value("ends_documents", false);
   if (out.unit == TextUnit::bpe) read_merges(object, out);
   return out;
 }

@@ -13,12 +13,17 @@ namespace {
 
 struct TextFilesParams : TextParams {
   std::string path, validation_path, test_path;
+  bool end_of_text = false;
   static void describe(auto&& p) {
     p("path", &TextFilesParams::path,
       "The training text, plain or gzip: a file, or a folder whose files follow one another by name.", Required{});
     TextParams::describe(p);
     p("validation_path", &TextFilesParams::validation_path, "Text to evaluate with while training goes on.");
     p("test_path", &TextFilesParams::test_path, "Text to evaluate with at the end.");
+    p("end_of_text", &TextFilesParams::end_of_text,
+      "With unit: bpe, whether each file is a document, with the token <|endoftext|> behind it; neon sample stops at "
+      "the "
+      "token. A text that has <|endoftext|> itself needs no option.");
   }
 };
 
@@ -38,19 +43,31 @@ struct FoundText {
   std::string path, text;
 };
 
+// Puts kEndOfText behind a text that does not end in it, whatever white space follows.
+void end_document(std::string& text) {
+  const size_t last = text.find_last_not_of(" \t\r\n");
+  const std::string_view used(text.data(), last == text.npos ? 0 : last + 1);
+  if (!used.ends_with(kEndOfText)) text += kEndOfText;
+}
+
 // "" as path where it is missing; then `looked_for` lists the places.
-FoundText find_text(const std::string& path, const DataContext& context, std::string& looked_for) {
+FoundText find_text(const std::string& path, bool end_of_text, const DataContext& context, std::string& looked_for) {
+  const auto read = [&](const std::string& file) {
+    std::string out(TextFile(file).text());
+    if (end_of_text) end_document(out);
+    return out;
+  };
   for (const std::string& place : context.places_of(path)) {
     if (!folder_exists(place)) continue;
     FoundText out{place, ""};
     for (const std::string& file : files_below(place)) {
       context.check_may_read(file, path);
-      out.text += TextFile(file).text();
+      out.text += read(file);
     }
     return out;
   }
   const std::string found = find_data_file(path, context, looked_for);
-  return found.empty() ? FoundText{} : FoundText{found, std::string(TextFile(found).text())};
+  return found.empty() ? FoundText{} : FoundText{found, read(found)};
 }
 
 class Text : public Parametrized<Dataset, TextFilesParams> {
@@ -73,10 +90,12 @@ class Text : public Parametrized<Dataset, TextFilesParams> {
 
  private:
   TextParts read(const DataContext& context, std::string& missing) const {
+    if (params.end_of_text && params.unit != name_of(TextUnit::bpe))
+      fail(ErrorKind::config, "end_of_text: is a token of unit: bpe, not of unit: ", params.unit, "; leave it out");
     TextParts out;
     const auto take = [&](const std::string& path, std::string& to) {
       if (path.empty() || !missing.empty()) return std::string();
-      FoundText found = find_text(path, context, missing);
+      FoundText found = find_text(path, params.end_of_text, context, missing);
       to = std::move(found.text);
       return found.path;
     };

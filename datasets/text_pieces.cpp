@@ -68,6 +68,13 @@ std::set<std::string> strangers(const Tokenizer& tokenizer, const std::string& g
   return out;
 }
 
+// `place`, or where the character or kEndOfText begins inside which it is.
+size_t start_of_unit(std::string_view text, size_t place) {
+  while (place > 0 && (uint8_t(text[place]) & 0xc0) == 0x80) --place;
+  const size_t before = place - std::min(place, kEndOfText.size() - 1), found = text.find(kEndOfText, before);
+  return found < place ? found : place;
+}
+
 // Moves the end of the training text to the validation text. Tokens of bpe are not known yet: bytes stand for them.
 void take_validation(TextParts& parts, TextUnit unit, double validation, int64_t steps) {
   if (!parts.validation.empty())
@@ -81,7 +88,7 @@ void take_validation(TextParts& parts, TextUnit unit, double validation, int64_t
   const int64_t count = count_units(parts.train, unit, parts.source);
   const int64_t apart = validation_tokens(validation, count, steps, parts.source);
   size_t length = without_end(parts.train, unit, count - apart, parts.source).size();
-  while (bpe && length > 0 && (uint8_t(parts.train[length]) & 0xc0) == 0x80) --length;  // inside a character
+  if (bpe) length = start_of_unit(parts.train, length);
   parts.validation = parts.train.substr(length);
   parts.train.resize(length);
 }

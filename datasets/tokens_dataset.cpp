@@ -113,6 +113,13 @@ class Tokens : public Parametrized<Dataset, TokensParams> {
     return largest + 1;
   }
 
+  // Programs that write such files put the token behind or before each document.
+  Vocabulary vocabulary_of_tokens(const DataContext& context) const {
+    Vocabulary out = vocabulary_of_files(params.merges, params.vocabulary, context);
+    out.ends_documents = end_of_text(out) >= 0;
+    return out;
+  }
+
   // Without `held` all parts are read as they are asked for.
   Data data_of(const Parts& parts, const DataContext& context, bool held) const {
     Data out;
@@ -123,7 +130,7 @@ class Tokens : public Parametrized<Dataset, TokensParams> {
     out.took_validation = true;
     if (parts.train->size() == 0) fail(ErrorKind::data, parts.source, ": there are no tokens");
     if (context.vocabulary) out.vocabulary = *context.vocabulary;
-    else if (!params.merges.empty()) out.vocabulary = vocabulary_of_files(params.merges, params.vocabulary, context);
+    else if (!params.merges.empty()) out.vocabulary = vocabulary_of_tokens(context);
     else if (!params.vocabulary.empty())
       fail(ErrorKind::config, "vocabulary: ", params.vocabulary,
            " numbers the tokens of a merges.txt; give merges, too");

@@ -30,6 +30,7 @@ struct Vocabulary {
   bool lower_case = false;             // texts are in lower case (ASCII letters)
   std::vector<std::string> texts;      // of token 0, 1, ...; empty for bytes
   std::vector<TokenPair> merges = {};  // of bpe, the first of them first
+  bool ends_documents = false;         // the training text has documents, each with the token kEndOfText behind it
   bool operator==(const Vocabulary&) const = default;
 
   bool empty() const { return unit == TextUnit::none; }

@@ -15,8 +15,10 @@ Vocabulary vocabulary_of_files(const std::string& merges, const std::string& voc
   return read_bpe(find_data_file(merges, context), vocabulary.empty() ? "" : find_data_file(vocabulary, context));
 }
 
-Vocabulary vocabulary_by(const VocabularyParams& params, std::string_view train, const std::string& source,
-                         const DataContext& context) {
+namespace {
+
+Vocabulary chosen_vocabulary(const VocabularyParams& params, std::string_view train, const std::string& source,
+                             const DataContext& context) {
   const TextUnit unit = text_unit(params.unit);
   for (const auto& [name, path] : {std::pair{"merges", params.merges}, {"vocabulary", params.vocabulary}})
     if (!path.empty() && unit != TextUnit::bpe)
@@ -32,6 +34,15 @@ Vocabulary vocabulary_by(const VocabularyParams& params, std::string_view train,
     fail(ErrorKind::config, "vocabulary_size: ", params.vocabulary_size,
          " leaves no tokens for pairs; unit: bpe needs ", "more than the ", kBytes, " bytes, as 1024, or merges: FILE");
   return vocabulary_of(unit, params.lower_case, train, source, {params.vocabulary_size, params.min_count});
+}
+
+}  // namespace
+
+Vocabulary vocabulary_by(const VocabularyParams& params, std::string_view train, const std::string& source,
+                         const DataContext& context) {
+  Vocabulary out = chosen_vocabulary(params, train, source, context);
+  out.ends_documents = end_of_text(out) >= 0 && train.find(kEndOfText) != train.npos;
+  return out;
 }
 
 void check_vocabulary_of_run(const Vocabulary& former, const VocabularyParams& params) {

@@ -21,7 +21,7 @@ struct VocabularyParams {
     p("vocabulary_size", &VocabularyParams::vocabulary_size,
       "The most different tokens. The most frequent characters or words stay, <unk> stands for all others; 0: all. "
       "unit: "
-      "bpe has the 256 bytes, and pairs until there are so many.",
+      "bpe has the 256 bytes, pairs until there are so many, and <|endoftext|> where the text has it.",
       at_least(0), Alias{"max_vocab_size"}, Alias{"vocab_size"});
     p("min_count", &VocabularyParams::min_count,
       "Characters or words that the training text has more rarely become <unk>. Pairs of bpe occur so often, and "

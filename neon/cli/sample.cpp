@@ -66,12 +66,14 @@ class Sampling {
     for (const int32_t token : prompt) probabilities = next(token);
     print(asked.prompt.empty() ? std::vector<int32_t>() : prompt);
     if (asked.beam > 1) {
-      print(beam_search(*generator_, probabilities, asked.length));
+      print(beam_search(*generator_, probabilities, asked.length, end_));
     } else {
       const DrawOptions options{asked.temperature, asked.top_k.value_or(0), asked.top_p};
       for (int64_t i = 0; i < asked.length; ++i) {
         if (i > 0) probabilities = next(before_);
-        print({draw(probabilities, options, i)});
+        const int32_t token = draw(probabilities, options, i);
+        if (token == end_) break;
+        print({token});
       }
     }
     printer_.end();
@@ -87,10 +89,11 @@ class Sampling {
     return out;
   }
 
-  // Without a prompt a text begins after a line's end, or else with the first token, which is not printed.
+  // Without a prompt a text begins after the end of another, after a line's end, or else with the first token. Nothing
+  // prints this token.
   std::vector<int32_t> prompt_tokens() const {
     const std::string& prompt = line_.of_verb.prompt;
-    if (prompt.empty()) return {std::max(tokenizer_.find("\n"), 0)};
+    if (prompt.empty()) return {tokenizer_.vocabulary().ends_documents ? end_ : std::max(tokenizer_.find("\n"), 0)};
     std::vector<int32_t> out = tokenizer_.encode(prompt, "option --prompt");
     if (out.empty()) fail(ErrorKind::config, "option --prompt: holds no word");
     return out;
@@ -127,6 +130,7 @@ class Sampling {
   std::unique_ptr<Generator> generator_;
   TextPrinter printer_;
   int32_t before_ = -1;
+  int32_t end_ = end_of_text(tokenizer_.vocabulary());
   uint64_t seed_ = 0;
 };
 

@@ -18,7 +18,8 @@ class TokenSource {
 };
 
 // The `length` tokens that follow, of the greatest sum of log-probabilities that a beam of N sequences finds. `first`
-// (N,V), N rows alike, are the probabilities of the first of them.
-std::vector<int32_t> beam_search(TokenSource& source, const Tensor& first, int64_t length);
+// (N,V), N rows alike, are the probabilities of the first of them. A sequence that reaches the token `end` goes on no
+// further; the tokens returned are those before it. -1: no token ends a sequence.
+std::vector<int32_t> beam_search(TokenSource& source, const Tensor& first, int64_t length, int32_t end = -1);
 
 }  // namespace neon

@@ -200,6 +200,20 @@ batch_size: 2
         # The net is small, and so is its file, although it has the texts of all tokens.
         self.assertLess(len(self.read("m.safetensors")), 400_000)
 
+    def test_texts_end_where_documents_do(self):
+        end = "<|endoftext|>"
+        self.write("a.txt", ("abcd" + end) * 60)
+        self.write("merges.txt", "#version: 0.2\n")
+        for bpe in "vocabulary_size: 257", "merges: merges.txt":
+            spec = self.spec(SPEC.replace("steps: 6", f"unit: bpe, {bpe}, steps: 6"), "bpe.yaml")
+            self.neon(spec, "-r", "1", "-e", "40", "-s", "m.safetensors")
+            for options in ["--temperature", "0"], ["--beam", "3"]:
+                sample = lambda *prompt: self.neon("sample", "m.safetensors", "--length", "50", *options, *prompt).out
+                self.assertEqual(sample("--prompt", f"cd{end}ab"), f"cd{end}abcd\n")
+                self.assertEqual(sample(), "abcd\n", "begins behind an end")
+        self.refused(2, spec, "--set", "dataset.Text.unit=characters", "--set", "dataset.Text.end_of_text=true",
+                     says="end_of_text: is a token of unit: bpe, not of unit: characters")
+
     def test_tokens_with_their_texts(self):
         self.write("merges.txt", "#version: 0.2\na b\nab c\n")
         # GPT-2's numbers: "a" is 64, "b" 65, "c" 66; the pairs are 256 and 257.

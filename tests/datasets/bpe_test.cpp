@@ -1,5 +1,6 @@
 // Byte pair encoding against tests/datasets/golden/bpe.json: GPT-2's own expression, and the plainest program.
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -136,7 +137,9 @@ TEST_CASE("merges.txt, with vocab.json and without") {
   CHECK(read_meaning(write_meaning(numbered.meaning(), "")) == numbered.meaning());
   // Files of tokens get their texts by it.
   const std::string tokens = dir.write("a.bin", std::string("\0\1\3\1\2\1", 6));
-  CHECK(make("Tokens", {{"path", tokens}, {"merges", merges}})->load(offline()).vocabulary == plain.vocabulary);
+  Vocabulary of_tokens = plain.vocabulary;
+  of_tokens.ends_documents = true;
+  CHECK(make("Tokens", {{"path", tokens}, {"merges", merges}})->load(offline()).vocabulary == of_tokens);
   // An evaluation needs none of the files.
   DataContext context = offline();
   context.vocabulary = numbered.vocabulary;
@@ -156,6 +159,78 @@ TEST_CASE("merges.txt, with vocab.json and without") {
   CHECK(refused("", dir.write("few.json", "{\"a\": 0, \"b\": 1}")) == "data: " + bad + ": the byte 0 has no token");
   CHECK(refused("", dir.write("list.json", "[1]")) ==
         "data: " + dir / "list.json" + ": is no JSON object of texts and their numbers");
+}
+
+TEST_CASE("the end of a document is one token, and no pair reaches over it") {
+  const std::string end(kEndOfText);
+  // Without ends, letters and digits are pieces of their own, too.
+  const Texts documents = {"abab", "1212", "abc", "12", "ab", "3412", "abab", "1212", "abc", "12"};
+  std::string text, without;
+  for (const std::string& document : documents) text += document + end, without += document;
+  const Vocabulary v = vocabulary_of(TextUnit::bpe, false, text, "a text", {.size = 260}),
+                   others = vocabulary_of(TextUnit::bpe, false, without, "a text", {.size = 259});
+  CHECK((others.size() == 259 && v.size() == 260 && v.texts[259] == end && v.merges == others.merges));
+  CHECK((end_of_text(v) == 259 && end_of_text(others) == -1));
+  const Tokenizer tokenizer(v), plain(others);
+  std::vector<int32_t> expected;
+  for (const std::string& document : documents) {
+    const std::vector<int32_t> tokens = plain.encode(document, "");
+    expected.insert(expected.end(), tokens.begin(), tokens.end());
+    expected.push_back(259);
+  }
+  CHECK(tokenizer.encode(text, "") == expected);
+  CHECK(decoded(tokenizer, expected) == text);
+  CHECK(tokenizer.encode(end + end, "") == std::vector<int32_t>{259, 259});
+  CHECK(plain.encode(end, "").size() > 1);
+  CHECK(tokenizer.encode("<|endoftext", "") == plain.encode("<|endoftext", ""));
+}
+
+TEST_CASE("files are documents where the data set is told so") {
+  const TempDir dir;
+  const std::string end(kEndOfText), merges = dir.write("merges.txt", "#version: 0.2\nt o\n");
+  const auto tokens_of = [&](const Data& data) {
+    std::vector<double> out = {data.train.inputs.at(0)};
+    for (const double token : values(data.train.targets))
+      if (token >= 0) out.push_back(token);
+    return out;
+  };
+  std::filesystem::create_directory(dir / "texts");
+  dir.write("texts/a.txt", "to"), dir.write("texts/b.txt", "tot" + end + "\n"), dir.write("texts/c.txt", "o");
+  // "!" is token 0, so that a letter's is its byte - 33; a line's end is 198; "to" is 256, the end 257.
+  const Data given = loaded({{"merges", merges}, {"end_of_text", "true"}}, dir / "texts");
+  CHECK(tokens_of(given) == std::vector<double>{256, 257, 256, 't' - 33, 257, 198, 'o' - 33, 257});
+  CHECK((given.vocabulary.ends_documents && read_meaning(write_meaning(given.meaning(), "")) == given.meaning()));
+  const Data as_they_are = loaded({{"merges", merges}}, dir / "texts");
+  CHECK(tokens_of(as_they_are) == std::vector<double>{256, 256, 't' - 33, 257, 198, 'o' - 33});
+  CHECK(as_they_are.vocabulary.ends_documents);
+  const Data one = loaded({{"merges", merges}, {"end_of_text", "true"}}, dir / "texts/a.txt"),
+             none = loaded({{"merges", merges}}, dir.write("d.txt", "tot"));
+  CHECK((tokens_of(one) == std::vector<double>{256, 257} && one.vocabulary.ends_documents));
+  CHECK((tokens_of(none) == std::vector<double>{256, 't' - 33} && !none.vocabulary.ends_documents));
+  CHECK(error_of([&] {
+          make("Text", {{"path", dir / "d.txt"}, {"end_of_text", "true"}})->load(offline());
+        }) == "config: end_of_text: is a token of unit: bpe, not of unit: characters; leave it out");
+}
+
+TEST_CASE("a validation text begins inside no end of a document") {
+  const TempDir dir;
+  const std::string end(kEndOfText), path = dir.write("a.txt", "one two" + end + "three" + end + "four five six" + end);
+  for (int share = 25; share < 95; ++share) {
+    const Data data = loaded({{"vocabulary_size", "258"}, {"validation", text("0.", share)}}, path);
+    std::string back;
+    int ends = 0;
+    for (const Split* split : {&data.train, &data.validation}) {
+      const auto add = [&](double token) {
+        back += data.vocabulary.text_of(int64_t(token));
+        ends += data.vocabulary.text_of(int64_t(token)) == end;
+      };
+      add(split->inputs.at(0));
+      for (const double token : values(split->targets))
+        if (token >= 0) add(token);
+    }
+    INFO(share);
+    CHECK((back == read_file(path) && (ends == 3 || !data.vocabulary.ends_documents)));
+  }
 }
 
 TEST_CASE("byte pairs of a data set") {

@@ -96,6 +96,37 @@ TEST_CASE("a beam that is wide enough finds the likeliest of all texts; one text
   CHECK(searched(1) == greedy);
 }
 
+TEST_CASE("texts end with a token, and a beam compares those of different lengths") {
+  constexpr int64_t kLength = 5;
+  constexpr int32_t kEnd = 1;
+  const auto searched = [&](int64_t width) {
+    MarkovChain chain(width);
+    return beam_search(chain, chain.next(std::vector<int32_t>(size_t(width), 2)), kLength, kEnd);
+  };
+  // Texts of the other two tokens with an end, and those of the whole length without one.
+  std::vector<int32_t> best;
+  double most = 0;
+  for (int64_t count = 0; count <= kLength; ++count)
+    for (int64_t number = 0; number < (int64_t(1) << count); ++number) {
+      std::vector<int32_t> text;
+      double p = 1;
+      int32_t before = 2;
+      for (int64_t i = 0; i < count; ++i, before = text.back()) {
+        text.push_back(number >> i & 1 ? 2 : 0);
+        p *= MarkovChain::of(before, text.back());
+      }
+      if (count < kLength) p *= MarkovChain::of(before, kEnd);
+      if (p > most) most = p, best = text;
+    }
+  CHECK(searched(64) == best);
+  CHECK(best.empty());  // the end follows token 2
+  // From token 0 the greedy text does not end: 0.4^5. The best one ends at once, with 0.35, or behind token 2.
+  MarkovChain chain(1);
+  CHECK(beam_search(chain, chain.next({0}), kLength, kEnd) == std::vector<int32_t>(5, 0));
+  MarkovChain wide(64);
+  CHECK(beam_search(wide, wide.next(std::vector<int32_t>(64, 0)), kLength, kEnd).empty());
+}
+
 namespace {
 
 constexpr int64_t kSequences = 2, kSteps = 7, kTokens = 5;
