@@ -190,6 +190,7 @@ class CIFAR10 : public Parametrized<Dataset, Cifar10Params> {
   template <typename T>
   T padded(T data) const {
     if (!params.pad_classes || data.classes == 0) return data;
+    if constexpr (std::is_same_v<T, Data>) data.padding_classes = kPaddedClasses - data.classes;
     data.classes = kPaddedClasses;
     for (auto k = int64_t(data.class_names.size()); k > 0 && k < kPaddedClasses; ++k)
       data.class_names.push_back(text("padding ", k));

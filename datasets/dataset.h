@@ -45,6 +45,7 @@ struct Split {
 struct Data : SampleMeaning {
   Split train, test, validation;  // empty: the set does not have it
   std::string source;             // for messages: a folder, "150 samples built in"
+  int64_t padding_classes = 0;    // the last ones, which no sample of any split has
   bool took_validation = false;   // the reader took the samples that `validation` asks for
   bool took_fold = false;         // the reader took the samples of the fold as test samples
 };

@@ -22,6 +22,7 @@ class Factor : public Parametrized<Augmentation, FactorParams> {
       fail(ErrorKind::config, "range: expected the least and the largest factor, as in [0.6, 1.4]");
   }
   void apply(ImageBatch& batch) const override {
+    batch.check_colours(name());
     if (!batch.training) return;
     const Expr x = batch.values(), low = around(batch, x);
     const Expr factor = batch.draw_for_values() * (params.range[1] - params.range[0]) + params.range[0];
@@ -30,12 +31,14 @@ class Factor : public Parametrized<Augmentation, FactorParams> {
   }
 
  protected:
+  virtual const char* name() const = 0;
   // An invalid one is 0.
   virtual Expr around(ImageBatch& batch, Expr x) const = 0;
 };
 
 struct Brightness : Factor {
   using Factor::Factor;
+  const char* name() const override { return "Brightness"; }
   Expr around(ImageBatch& batch, Expr) const override {
     return batch.black == 0 ? Expr() : batch.by_channel({batch.black});
   }
@@ -44,6 +47,7 @@ NEON_REGISTER(Augmentation, Brightness, "Multiplies every pixel by a random fact
 
 struct Contrast : Factor {
   using Factor::Factor;
+  const char* name() const override { return "Contrast"; }
   Expr around(ImageBatch&, Expr x) const override { return mean(x, {1, 2, 3}); }
 };
 NEON_REGISTER(Augmentation, Contrast, "Multiplies the distance of pixels to the image's mean by a random factor.");
@@ -55,6 +59,7 @@ void check_rgb(const ImageBatch& batch, const char* name) {
 
 struct Saturation : Factor {
   using Factor::Factor;
+  const char* name() const override { return "Saturation"; }
   Expr around(ImageBatch& batch, Expr x) const override {
     check_rgb(batch, "Saturation");
     return grey(batch, x);
@@ -75,6 +80,7 @@ struct ColorNoise : Parametrized<Augmentation, ColorNoiseParams> {
   using Parametrized::Parametrized;
   void apply(ImageBatch& batch) const override {
     check_rgb(batch, "ColorNoise");
+    batch.check_colours("ColorNoise");
     if (!batch.training) return;
     static const std::vector<double> kComponents[] = {
         {-0.5675, -0.5808, -0.5836}, {0.7192, -0.0045, -0.6948}, {0.4009, -0.8140, 0.4203}};

@@ -11,10 +11,12 @@ namespace {
 constexpr const char* kCoversTarget =
     "Covers a target that is an image with 0, too; otherwise the net must find out what lies there.";
 
-// Puts the means of the channels, or black, into the box, and if `target`, 0 into that of the companion.
+// Puts the means of the channels, or black, or 0 where numbers are no colours, into the box, and if `target`, 0 into
+// that of the companion.
 void cover(ImageBatch& batch, const PixelBox& box, bool target) {
   const Expr x = batch.values();
-  const std::vector<double> instead = batch.means.empty() ? std::vector<double>{batch.black} : batch.means;
+  const double empty = batch.recoded_by.empty() ? batch.black : 0;
+  const std::vector<double> instead = batch.means.empty() ? std::vector<double>{empty} : batch.means;
   batch.set_values(put_into_box(box, batch.by_channel(instead), x));
   if (!target || !batch.companion()) return;
   const Expr t(batch.graph, batch.companion());

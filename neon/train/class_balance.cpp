@@ -36,7 +36,9 @@ std::vector<double> balanced_weights(const Data& data) {
 
 std::vector<double> weights_by_name(const ClassWeights& weights, const Data& data) {
   std::vector<std::string> known = data.class_names;
-  for (int64_t c = int64_t(known.size()); c < data.classes; ++c) known.push_back(text(c));
+  const int64_t classes = data.classes - data.padding_classes;
+  known.resize(std::min(known.size(), size_t(classes)));
+  for (int64_t c = int64_t(known.size()); c < classes; ++c) known.push_back(text(c));
   std::vector<double> out(size_t(data.classes), 1.0);
   for (const auto& [name, weight] : weights.named) {
     const auto found = std::ranges::find(known, name);
@@ -91,10 +93,14 @@ std::vector<double> asked_weights(const ClassWeights& weights, const Data& data)
                "balanced counts the labels, which a streamed set of tokens does not have; give numbers");
   if (weights.balanced) return balanced_weights(data);
   if (!weights.named.empty()) return weights_by_name(weights, data);
-  if (int64_t(weights.numbers.size()) != data.classes)
-    fail_about("class_weights", "has ", weights.numbers.size(), " numbers, the data set has ", data.classes,
-               " classes: one for each");
-  return weights.numbers;
+  const int64_t classes = data.classes - data.padding_classes;
+  if (int64_t(weights.numbers.size()) != classes)
+    fail_about("class_weights", "has ", weights.numbers.size(), " numbers, the data set has ", classes,
+               " classes: one for each",
+               data.padding_classes > 0 ? text("; those of padding, ", data.padding_classes, ", take none") : "");
+  std::vector<double> out = weights.numbers;
+  out.resize(size_t(data.classes), 0.0);
+  return out;
 }
 
 }  // namespace

@@ -96,6 +96,24 @@ epochs: 20
             self.assertLess(abs(float(two[place]) / float(one[place]) - 2), 0.01)
         self.assertEqual(float(only[2]), 0)  # the same answer is right for all samples that count
 
+    def test_classes_of_padding_take_no_weight(self):
+        """CIFAR-10 with 16 outputs has 10 classes to weigh."""
+        folder = "data/cifar10/cifar-10-batches-bin/"
+        self.write(folder + "batches.meta.txt", "".join(f"kind {c}\n" for c in range(10)))
+        rng = np.random.default_rng(1)
+        for name in [f"data_batch_{k}" for k in range(1, 6)] + ["test_batch"]:
+            self.write(folder + name + ".bin", b"".join(bytes([c]) + rng.bytes(3072) for c in range(10)))
+        spec = self.spec("dataset: {CIFAR10: {pad_classes: true}}\nlayers: [Affine: {nout: 16, init: Kaiming, activation: Softmax}]\n"
+                         "cost: CrossEntropyMulti\noptimizer: {GradientDescentMomentum: {learning_rate: 0.01}}\nbatch_size: 10\nepochs: 1\n", "c.yaml")
+        asked = lambda weights: ["--data_dir", "data", "-r", "1", "--set", f"class_weights={weights}", spec]
+        ten = list(range(1, 11))
+        self.neon("-s", "m", *asked(ten))
+        weights = np.frombuffer(support.tensors(self.path("m"))[0]["class_weights"][2], "f4")
+        self.assertEqual(weights[:10].tolist(), ten)
+        self.refused(2, *asked([1] * 16), says="class_weights: has 16 numbers, the data set has 10 classes: one for each; "
+                     "those of padding, 6, take none")
+        self.refused(2, *asked("{padding 12: 2}"), says="no class is named 'padding 12'")
+
 
 if __name__ == "__main__":
     support.main()

@@ -82,6 +82,7 @@ TEST_CASE("CIFAR-10 has 16 classes where they are padded, and no warning of thos
   CHECK(load({}, plain).classes == 10);
   const Data data = load({{"pad_classes", "true"}}, padded);
   CHECK(data.classes == 16);
+  CHECK(data.padding_classes == 6);
   CHECK(agrees(make("CIFAR10", {{"pad_classes", "true"}})->check(offline(dir.path())), data));
   check_cifar10(data);
   REQUIRE(data.class_names.size() == 16);

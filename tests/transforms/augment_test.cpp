@@ -235,6 +235,19 @@ TEST_CASE("contrast is normalised by the length of an image, in an evaluation, t
         [](int64_t, int64_t, int64_t, int64_t, int64_t) { return 0.0; });
 }
 
+TEST_CASE("a square behind ContrastNormalize is 0, the mean of each image") {
+  const Picture p{6, 5};  // whose black is not 0
+  const auto made = make("[ContrastNormalize, Cutout: {size: 5}]", p, arithmetics()[0], true);
+  const auto plain = make("[ContrastNormalize]", p, arithmetics()[0], true);
+  const Tensor y = made->y(), x = plain->y();
+  int64_t covered = 0;
+  for (int64_t k = 0; k < y.elements(); ++k) {
+    covered += y.at(k) == 0;
+    CHECK((y.at(k) == 0 || y.at(k) == x.at(k)));
+  }
+  CHECK(covered >= kBatch * 3 * 3 * 3);
+}
+
 TEST_CASE("another epoch draws anew; another step, place in the batch and threads change nothing") {
   const Picture p{32, 32};
   const std::string list = "[RandomCrop: {pad: 4}, Flip, RandomScale, Contrast, Cutout, ColorNoise]";  // 21 numbers
@@ -270,6 +283,15 @@ TEST_CASE("augmentations that do not suit the images are refused") {
   CHECK_THROWS_WITH(make("[ContrastNormalize]", {4, 4}, arithmetics()[2], true, {0.5, 0.5, 0.5}),
                     "ContrastNormalize: makes the mean of each image 0, so normalize has no means of channels to "
                     "subtract; leave one of the two out");
+  for (const char* name : {"Brightness", "Contrast", "Saturation", "ColorNoise"})
+    for (const bool training : {true, false}) {
+      CHECK(trouble(text("[ContrastNormalize, Flip, ", name, "]"), {4, 4}, training) ==
+            text(name, ": changes colours, and behind ContrastNormalize the numbers are none; write ", name,
+                 " before ContrastNormalize"));
+      CHECK(trouble(text("[", name, ", ContrastNormalize]"), {4, 4}, training) == "none");
+    }
+  CHECK(trouble("[ContrastNormalize, RandAugment]", {4, 4}).starts_with("RandAugment: changes colours"));
+  CHECK(trouble("[Whiten, Brightness]", {4, 4}).starts_with("Brightness: changes colours, and behind Whiten "));
   CHECK(trouble("[Saturation]", {4, 4, 1}).starts_with("Saturation: is for RGB images"));
   CHECK(trouble("[Contrast: {range: [2, 1]}]", {4, 4}).find("expected the least and the largest factor") !=
         std::string::npos);
