@@ -222,6 +222,7 @@ class LayerContext {
   std::vector<Parameter> parameters;  // without those that are shared
   std::vector<LayerState> states;
   std::vector<Assignment> state_updates;
+  std::vector<Expr> penalties;              // numbers (1,1), in training: what is minimised beside the cost
   std::vector<Assignment> carried_updates;  // in every step, of an evaluation, too
   std::vector<std::string> output_layers;   // whose outputs are the net's; empty: the last layer, and a Tree's branches
   std::vector<Expr> more_outputs;           // of the net, beside the first

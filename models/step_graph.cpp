@@ -79,6 +79,8 @@ Rule::Step rule_pass(StepGraph& step, LayerContext& context, const Network& netw
   const Batch batch = batch_of(step.graph, data, data.rows(), options, true);
   const Rule::Step out = rule.step({context, network, batch.x, options.batch,
                                     options.streams > 0 ? options.streams : options.batch, options.player});
+  if (!context.penalties.empty())
+    fail(ErrorKind::config, "XCovariance stands in a net with a cost, and this net is trained by a rule; leave it out");
   step.parameters = context.parameters;
   step.states = context.states;
   const int branch = rule.branch_of(options.player);
@@ -123,6 +125,13 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   return average;
 }
 
+// A step minimises its cost and the penalties of layers.
+Expr with_penalties(const LayerContext& context, Expr cost) {
+  Expr out = cost;
+  for (const Expr penalty : context.penalties) out = out + reshape(cast(penalty, cost.dtype()), cost.shape());
+  return out;
+}
+
 void round_results(StepGraph& step, const StepOptions& options) {
   if (options.fixed_point) step.graph = with_fixed_point(step.graph, options.fixed_point);
 }
@@ -152,7 +161,8 @@ StepGraph training_graph(const Network& network, const GradientSource& source, c
     const Rule::Step made = rule_pass(step, context, network, *source.rule, data, options);
     average = made.cost, objective = made.objective;
   } else {
-    average = objective = training_pass(step, context, network, *source.cost, data, options);
+    average = training_pass(step, context, network, *source.cost, data, options);
+    objective = with_penalties(context, average);
   }
   options.freeze.check(step.parameters);
   {
@@ -179,9 +189,11 @@ StepGraph gradient_graph(const Network& network, const Cost& cost, const DataLay
   Graph& graph = step.graph;
   LayerContext context(graph, true, options.dtype, options.seed, options.rounding == 0);
   const Expr average = training_pass(step, context, network, cost, data, options);
-  graph.output("cost", average);
+  if (!backward) graph.output("cost", average);
   if (!backward) return step;
-  const auto derived = gradients_of_parameters(step, context, average);
+  const Expr minimised = with_penalties(context, average);
+  graph.output("cost", minimised);
+  const auto derived = gradients_of_parameters(step, context, minimised);
   for (size_t i = 0; i < derived.size(); ++i)
     if (derived[i]) graph.output("grad/" + step.parameters[i].name, derived[i]);
   return step;

@@ -147,7 +147,8 @@ bool belongs_to_step(std::string_view variable);
 inline std::string evaluation_prefix(std::string_view set) { return text("/", set, "/"); }
 inline bool belongs_to_evaluation(std::string_view variable) { return variable.starts_with('/'); }
 
-// The forward and backward passes of the same step without the update: outputs cost and grad/NAME. For bench.
+// The forward and backward passes of the same step without the update: outputs cost and grad/NAME. With gradients,
+// cost has the penalties of layers. For bench.
 StepGraph gradient_graph(const Network& network, const Cost& cost, const DataLayout& data, const StepOptions& options,
                          bool backward);
 

@@ -22,7 +22,7 @@ class Factor : public Parametrized<Augmentation, FactorParams> {
       fail(ErrorKind::config, "range: expected the least and the largest factor, as in [0.6, 1.4]");
   }
   void apply(ImageBatch& batch) const override {
-    batch.check_colours(name());
+    check_colours(batch, name());
     if (!batch.training) return;
     const Expr x = batch.values(), low = around(batch, x);
     const Expr factor = batch.draw_for_values() * (params.range[1] - params.range[0]) + params.range[0];
@@ -80,7 +80,7 @@ struct ColorNoise : Parametrized<Augmentation, ColorNoiseParams> {
   using Parametrized::Parametrized;
   void apply(ImageBatch& batch) const override {
     check_rgb(batch, "ColorNoise");
-    batch.check_colours("ColorNoise");
+    check_colours(batch, "ColorNoise");
     if (!batch.training) return;
     static const std::vector<double> kComponents[] = {
         {-0.5675, -0.5808, -0.5836}, {0.7192, -0.0045, -0.6948}, {0.4009, -0.8140, 0.4203}};

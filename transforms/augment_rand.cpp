@@ -39,7 +39,7 @@ class RandAugment : public Parametrized<Augmentation, RandAugmentParams> {
  public:
   using Parametrized::Parametrized;
   void apply(ImageBatch& batch) const override {
-    batch.check_colours("RandAugment");
+    check_colours(batch, "RandAugment");
     if (!batch.training) return;
     if (!batch.of_bytes)
       fail(ErrorKind::config, "RandAugment: is for images of bytes, whose black and white are known; these samples ",

@@ -16,6 +16,13 @@ Expr grey(ImageBatch& batch, Expr x) {
   return batch.channels() == 3 ? sum(x * batch.by_channel(kShares), {3}) : x;
 }
 
+void check_colours(const ImageBatch& batch, const std::string& name) {
+  const std::string& by = batch.recoded_by;
+  if (!by.empty())
+    fail(ErrorKind::config, name, ": changes colours, and ", by, " makes other numbers of them; write ", name,
+         " before ", by);
+}
+
 void check_range(const char* name, const std::vector<double>& range) {
   if (range.size() != 2 || range[0] > range[1])
     fail(ErrorKind::config, name, ": expected the least and the largest, as in [0.5, 1]");

@@ -41,6 +41,9 @@ Expr put_into_box(const PixelBox& box, Expr inside, Expr x);
 // The grey of each pixel of x (N,H,W,3), R, G and B, as one channel; other x as they are.
 Expr grey(ImageBatch& batch, Expr x);
 
+// Throws a config error for an augmentation of colours, of that name, behind another that has recoded them.
+void check_colours(const ImageBatch& batch, const std::string& name);
+
 // Throws a config error unless `range` is the least and the largest number.
 void check_range(const char* name, const std::vector<double>& range);
 

@@ -190,12 +190,6 @@ void ImageBatch::set_values(Expr x) {
   ranged_ = true;
 }
 
-void ImageBatch::check_colours(const std::string& name) const {
-  if (!recoded_by.empty())
-    fail(ErrorKind::config, name, ": changes colours, and behind ", recoded_by, " the numbers are none; write ", name,
-         " before ", recoded_by);
-}
-
 Expr ImageBatch::by_channel(const std::vector<double>& numbers) {
   std::vector<Expr> all;
   for (double value : numbers) all.push_back({graph, graph.constant(value, arithmetic_)});

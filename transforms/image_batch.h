@@ -45,8 +45,6 @@ class ImageBatch {
   std::vector<double> means;
   // The augmentation that made numbers of the colours which are no colours; empty: they are colours.
   std::string recoded_by;
-  // Throws a config error for an augmentation of colours, of that name, where there are none any more.
-  void check_colours(const std::string& name) const;
 
   // A new draw in [0, 1): numbers (N,columns), 16 at the most, or one for each sample (N,1,1,1) to go with values().
   // The graph then has an input `samples` (N,2) i32: each sample's index, and the epoch.

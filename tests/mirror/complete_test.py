@@ -22,7 +22,7 @@ LEFT_OUT = {
     "random by itself, so no formula gives its values": ["Dropout", "RReLU", "StochasticDepth"],
     "another name or form of one that is drawn": ["BatchNormAutodiff", "Convolution", "Deconvolution", "GeneralizedCost",
                                                   "Linear", "RectLeaky", "Repeat", "Sequential"],
-    "a test of its own carries its training out again": ["GenerativeAdversarial", "RBM"],
+    "a test of its own carries its training out again": ["GenerativeAdversarial", "RBM", "XCovariance"],
     "a step, which the last bit of its input turns": ["BinaryAffine", "BinaryConv", "BinaryLinear", "Lion", "ShiftBatchNorm", "Sign"],
     "golden cases alone test it": ["CropToFit", "CTC", "DataTransform", "Embedding", "GeneralizedCostMask", "MergeMultistream", "Normalizer", "OneHot", "PixelwiseSoftmax",
                                     "RoiPooling", "Seq2Seq", "Upsample"],

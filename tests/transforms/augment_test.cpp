@@ -286,12 +286,12 @@ TEST_CASE("augmentations that do not suit the images are refused") {
   for (const char* name : {"Brightness", "Contrast", "Saturation", "ColorNoise"})
     for (const bool training : {true, false}) {
       CHECK(trouble(text("[ContrastNormalize, Flip, ", name, "]"), {4, 4}, training) ==
-            text(name, ": changes colours, and behind ContrastNormalize the numbers are none; write ", name,
+            text(name, ": changes colours, and ContrastNormalize makes other numbers of them; write ", name,
                  " before ContrastNormalize"));
       CHECK(trouble(text("[", name, ", ContrastNormalize]"), {4, 4}, training) == "none");
     }
   CHECK(trouble("[ContrastNormalize, RandAugment]", {4, 4}).starts_with("RandAugment: changes colours"));
-  CHECK(trouble("[Whiten, Brightness]", {4, 4}).starts_with("Brightness: changes colours, and behind Whiten "));
+  CHECK(trouble("[Whiten, Brightness]", {4, 4}).starts_with("Brightness: changes colours, and Whiten makes "));
   CHECK(trouble("[Saturation]", {4, 4, 1}).starts_with("Saturation: is for RGB images"));
   CHECK(trouble("[Contrast: {range: [2, 1]}]", {4, 4}).find("expected the least and the largest factor") !=
         std::string::npos);

@@ -7,9 +7,10 @@ namespace {
 
 const OldClasses missing(std::vector<OldMissing>{
     {"models.Autoencoder", "0.9 could not run it any more; write models.MLP with a CostLayer of ref_label: output"},
-    {"models.Balance", "the nearest is models.MLP with a BranchLayer, which leaves out its XCovariance"},
+    {"models.Balance", "the nearest is models.MLP with a BranchLayer; the layer XCovariance of a spec has its penalty"},
     {"models.BalanceMP", "the nearest is models.MLP with a BranchLayer"},
-    {"transforms.XCovariance", "a cost here is of one sample, and a covariance is of a whole batch"},
+    {"transforms.XCovariance",
+     "a spec has the layer XCovariance behind the hidden units, with split in place of blkidx"},
     {"params.IdentityValGen", "the nearest is params.OrthoNormalizedValGen; IdentityInit of neon freezes the layer"},
     {"experiments.GradientChecker", "neon's gradients are derived from one rule for each op, which its tests check"},
     {"experiments.Experiment", "it is the base of FitExperiment and FitPredictErrorExperiment; write one of these"},

@@ -1,0 +1,52 @@
+// XCovariance (Cheung et al. 2014, "Discovering hidden factors of variation in deep networks"): a penalty on what two
+// groups of features have in common, 1/2 sum over i, j of C_ij^2. C_ij is the covariance over the batch of feature i of
+// the first group and feature j of the second, divided by the number of samples.
+#include "layers/layer.h"
+
+namespace neon {
+
+namespace {
+
+struct XCovarianceParams {
+  int64_t split = 1;
+  double scale = 1;
+  static void describe(auto&& p) {
+    p("split", &XCovarianceParams::split, "Features of the first group; the others are the second.", at_least(1),
+      Required{}, Alias{"blkidx"});
+    p("scale", &XCovarianceParams::scale, "Factor of the penalty beside the cost.", at_least(0));
+  }
+};
+
+Expr columns(Expr x, int64_t first, int64_t count) {
+  return {x.graph(), x.graph().add("slice", {x}, {{"axis", int64_t(1)}, {"first", first}, {"count", count}})};
+}
+
+struct XCovariance : Parametrized<Layer, XCovarianceParams> {
+  using Parametrized::Parametrized;
+  Expr forward(LayerContext& context, Expr x) const override {
+    const Shape shape = x.shape();
+    if (shape.rank() != 2)
+      fail(ErrorKind::config, "XCovariance is for rows of features, as those behind Affine, and not for ",
+           context.sample_shape(x));
+    if (params.split >= shape[1])
+      fail(ErrorKind::config, "XCovariance: split: ", params.split, " of ", shape[1],
+           " features leave none for the second group; give less than ", shape[1]);
+    if (!context.training) return x;
+    if (context.share.ranks > 1)
+      fail(ErrorKind::config, "XCovariance is over a whole batch, and each rank has a part of one; leave -m out");
+    const Expr wide = cast(x, context.arithmetic_dtype), centred = wide - mean(wide, {0});
+    const Expr first = columns(centred, 0, params.split),
+               second = columns(centred, params.split, shape[1] - params.split);
+    const Expr covariance = Expr(context.graph, matmul(context.graph, first, second, true)) * (1 / double(shape[0]));
+    context.penalties.push_back(sum(square(covariance), {0, 1}) * (0.5 * params.scale));
+    return x;
+  }
+};
+NEON_REGISTER(
+    Layer, XCovariance,
+    "Passes features on, and adds a penalty to what is minimised: the squared covariances over the batch of a "
+    "first group of features with the others. The costs that neon reports are without the penalty.");
+
+}  // namespace
+
+}  // namespace neon
