@@ -6,6 +6,10 @@
 
 namespace neon {
 
+int64_t count_pieces(int64_t tokens, int64_t steps, int64_t stride) {
+  return 1 + (std::max<int64_t>(tokens - 1 - steps, 0) + stride - 1) / stride;
+}
+
 Split pieces_of(std::span<const int32_t> tokens, int64_t steps, int64_t stride, const std::string& source,
                 const char* part) {
   if (tokens.empty()) return {};
@@ -13,7 +17,7 @@ Split pieces_of(std::span<const int32_t> tokens, int64_t steps, int64_t stride, 
     fail(ErrorKind::data, source, ": the ", part, " text has ", tokens.size(),
          " token; expected at least 2, of which the second is the target of the first");
   const int64_t targets = int64_t(tokens.size()) - 1;
-  const int64_t pieces = 1 + (std::max<int64_t>(targets - steps, 0) + stride - 1) / stride;
+  const int64_t pieces = count_pieces(int64_t(tokens.size()), steps, stride);
   Split out;
   out.inputs = Tensor(DType::i32, {pieces, steps});
   out.targets = Tensor(DType::i32, {pieces, steps});
@@ -27,6 +31,15 @@ Split pieces_of(std::span<const int32_t> tokens, int64_t steps, int64_t stride, 
     std::copy_n(first + 1, count, labels.begin() + i * steps);
   }
   return out;
+}
+
+void check_stride(int64_t stride, int64_t steps, bool streams) {
+  if (stride > 0 && streams)
+    fail(ErrorKind::config, "stride: ", stride,
+         " lets samples overlap, but in streams each goes on where the one before it ends; add streams: false");
+  if (stride > steps)
+    fail(ErrorKind::config, "stride: ", stride, " is larger than steps: ", steps,
+         ", so that some tokens would be in no sample; give at most ", steps);
 }
 
 int64_t validation_tokens(double validation, int64_t count, int64_t steps, const std::string& source) {
@@ -93,15 +106,6 @@ void take_validation(TextParts& parts, TextUnit unit, double validation, int64_t
   parts.train.resize(length);
 }
 
-void check_stride(const TextParams& params) {
-  if (params.stride > 0 && params.streams)
-    fail(ErrorKind::config, "stride: ", params.stride,
-         " lets samples overlap, but in streams each goes on where the one before it ends; add streams: false");
-  if (params.stride > params.steps)
-    fail(ErrorKind::config, "stride: ", params.stride, " is larger than steps: ", params.steps,
-         ", so that some tokens would be in no sample; give at most ", params.steps);
-}
-
 // The vocabulary of the training text, with <unk> where other texts need it.
 Tokenizer tokenizer_of(const TextParts& parts, std::string_view train, const TextParams& params,
                        const DataContext& context) {
@@ -126,7 +130,7 @@ Data pieces_of_text(const TextParts& given, const TextParams& params, double val
   if (parts.train.empty()) fail(ErrorKind::data, parts.source, ": the text is empty");
   if (context.vocabulary) check_vocabulary_of_run(*context.vocabulary, params);
   if (validation > 0) take_validation(parts, unit, validation, params.steps);
-  check_stride(params);
+  check_stride(params.stride, params.steps, params.streams);
   const Tokenizer tokenizer = tokenizer_of(parts, parts.train, params, context);
   const auto split = [&](const std::string& text, const char* part, int64_t stride) {
     return pieces_of(tokenizer.encode(text, parts.source), params.steps, stride, parts.source, part);

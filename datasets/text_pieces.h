@@ -9,6 +9,11 @@
 
 namespace neon {
 
+// Parameters of sets of pieces.
+constexpr const char* kStrideHelp =
+    "With streams: false, tokens from the start of a training sample to that of the next; with fewer than `steps` they "
+    "overlap, and a net sees a token at several places. 0: `steps`.";
+
 struct TextParams : VocabularyParams {
   int64_t steps = 64, stride = 0;
   bool streams = true;
@@ -19,11 +24,7 @@ struct TextParams : VocabularyParams {
     p("streams", &TextParams::streams,
       "true: a batch has the next piece of each stream, and recurrent layers carry their state on. false: pieces are "
       "drawn anew in each epoch, and every piece begins without a state.");
-    p("stride", &TextParams::stride,
-      "With streams: false, tokens from the start of a training sample to that of the next; with fewer than `steps` "
-      "they "
-      "overlap, and a net sees a token at several places. 0: `steps`.",
-      at_least(0));
+    p("stride", &TextParams::stride, kStrideHelp, at_least(0));
   }
 };
 
@@ -41,8 +42,11 @@ Data pieces_of_text(const TextParts& parts, const TextParams& params, double val
 // Tokens (L) as inputs (n,T) and targets (n,T). Sample i begins at token i `stride`, at most `steps`, and n is the
 // least with which each token but the first is a target. Steps past the end have the target -1, which counts nowhere.
 // No tokens give no samples; one is a data error, which names `source` and the part.
+int64_t count_pieces(int64_t tokens, int64_t steps, int64_t stride);
 Split pieces_of(std::span<const int32_t> tokens, int64_t steps, int64_t stride, const std::string& source,
                 const char* part);
+// A config error for a `stride` that streams or steps do not allow.
+void check_stride(int64_t stride, int64_t steps, bool streams);
 // The tokens at the end of so many that the parameter `validation` keeps apart: their share below 1, or their number of
 // samples. A config error where that leaves too few.
 int64_t validation_tokens(double validation, int64_t count, int64_t steps, const std::string& source);

@@ -139,13 +139,14 @@ std::string TokenFiles::identity() const {
   return out;
 }
 
-TokenPieces::TokenPieces(std::shared_ptr<const TokenFiles> files, Part part, int64_t steps, int64_t limit)
-    : files_(std::move(files)), part_(part), steps_(steps), limit_(limit) {
+TokenPieces::TokenPieces(std::shared_ptr<const TokenFiles> files, Part part, int64_t steps, int64_t stride,
+                         int64_t limit)
+    : files_(std::move(files)), part_(part), steps_(steps), stride_(stride), limit_(limit) {
   NEON_ASSERT(part_.count >= 2);
 }
 
 void TokenPieces::read_row(int64_t index, std::span<std::byte> input, std::span<std::byte> target, ReadScratch&) const {
-  const int64_t first = index * steps_, there = std::min(steps_ + 1, part_.count - first);
+  const int64_t first = index * stride_, there = std::min(steps_ + 1, part_.count - first);
   std::vector<int32_t> tokens(size_t(steps_ + 1));
   files_->read(part_.first + first, std::span(tokens).first(size_t(there)), limit_);
   // As in a text in memory: what has no target is 0, and so is the input of the last token.

@@ -9,6 +9,7 @@
 
 #include "datasets/file.h"
 #include "datasets/sample_reader.h"
+#include "datasets/text_pieces.h"
 
 namespace neon {
 
@@ -47,15 +48,15 @@ class TokenFiles {
   std::string form_;
 };
 
-// Pieces of some of the tokens: inputs (T) and targets (T), the token after each. Steps past the end have the target
-// -1, which counts nowhere.
+// Pieces of some of the tokens, each so many tokens behind the one before: inputs (T) and targets (T), the token after
+// each. They are those of pieces_of().
 class TokenPieces final : public RowReader {
  public:
   struct Part {
     int64_t first = 0, count = 0;  // tokens; at least 2
   };
-  TokenPieces(std::shared_ptr<const TokenFiles> files, Part part, int64_t steps, int64_t limit);
-  int64_t size() const override { return (part_.count - 1 + steps_ - 1) / steps_; }
+  TokenPieces(std::shared_ptr<const TokenFiles> files, Part part, int64_t steps, int64_t stride, int64_t limit);
+  int64_t size() const override { return count_pieces(part_.count, steps_, stride_); }
   size_t input_bytes() const override { return size_t(steps_) * sizeof(int32_t); }
   size_t target_bytes() const override { return input_bytes(); }
   void read_row(int64_t index, std::span<std::byte> input, std::span<std::byte> target,
@@ -64,7 +65,7 @@ class TokenPieces final : public RowReader {
  private:
   const std::shared_ptr<const TokenFiles> files_;
   const Part part_;
-  const int64_t steps_, limit_;
+  const int64_t steps_, stride_, limit_;
 };
 
 }  // namespace neon

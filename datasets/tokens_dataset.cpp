@@ -11,7 +11,7 @@ namespace {
 
 struct TokensParams {
   std::string path, validation_path, test_path, type = "auto", merges, vocabulary;
-  int64_t steps = 64, tokens = 0;
+  int64_t steps = 64, stride = 0, tokens = 0;
   bool streams = true;
   static void describe(auto&& p) {
     p("path", &TokensParams::path,
@@ -34,6 +34,7 @@ struct TokensParams {
     p("streams", &TokensParams::streams,
       "true: a batch has the next piece of each stream, and recurrent layers carry their state on. false: pieces are "
       "drawn anew in each epoch, and every piece begins without a state.");
+    p("stride", &TokensParams::stride, kStrideHelp, at_least(0));
   }
 };
 
@@ -98,10 +99,14 @@ class Tokens : public Parametrized<Dataset, TokensParams> {
   }
 
   bool streamed(const Parts& parts, const DataContext& context) const {
-    double tokens = 0;
-    for (const Files& files : {parts.train, parts.validation, parts.test}) tokens += files ? double(files->size()) : 0;
+    // Samples that overlap hold a token several times.
+    double tokens = double(parts.train->size()) * double(params.steps) / double(stride());
+    for (const Files& files : {parts.validation, parts.test}) tokens += files ? double(files->size()) : 0;
     return is_streamed({}, tokens * 2 * sizeof(int32_t), common.memory_share, "", context);
   }
+
+  // The stride of training samples.
+  int64_t stride() const { return params.stride > 0 ? params.stride : params.steps; }
 
   // The number of different tokens: of the net that goes on, else the spec's, else by the training tokens.
   int64_t count_tokens(const Parts& parts, const DataContext& context) const {
@@ -128,6 +133,7 @@ class Tokens : public Parametrized<Dataset, TokensParams> {
     out.sequence = true;
     out.streams = params.streams;
     out.took_validation = true;
+    check_stride(params.stride, params.steps, params.streams);
     if (parts.train->size() == 0) fail(ErrorKind::data, parts.source, ": there are no tokens");
     if (context.vocabulary) out.vocabulary = *context.vocabulary;
     else if (!params.merges.empty()) out.vocabulary = vocabulary_of_tokens(context);
@@ -143,27 +149,30 @@ class Tokens : public Parametrized<Dataset, TokensParams> {
       fail(ErrorKind::config, "validation: ", common.validation, " takes the end of the training tokens, but ",
            "validation_path names tokens of their own; leave one of them out");
     const int64_t apart = validation_tokens(common.validation, count, params.steps, parts.source);
-    const auto split = [&](const Files& files, int64_t first, int64_t tokens, const char* part) {
-      return files && tokens > 0 ? split_of(files, {first, tokens}, out, held, part) : Split{};
+    const auto split = [&](const Files& files, TokenPieces::Part part, int64_t stride, const char* name) {
+      return files && part.count > 0 ? split_of(files, part, stride, out, held, name) : Split{};
     };
     const auto whole = [](const Files& files) { return files ? files->size() : 0; };
-    out.train = split(parts.train, 0, count - apart, "training");
-    out.validation = apart > 0 ? split(parts.train, count - apart, apart, "validation")
-                               : split(parts.validation, 0, whole(parts.validation), "validation");
-    out.test = split(parts.test, 0, whole(parts.test), "test");
+    out.train = split(parts.train, {0, count - apart}, stride(), "training");
+    const TokenPieces::Part end{count - apart, apart};
+    out.validation = apart > 0 ? split(parts.train, end, params.steps, "validation")
+                               : split(parts.validation, {0, whole(parts.validation)}, params.steps, "validation");
+    out.test = split(parts.test, {0, whole(parts.test)}, params.steps, "test");
     return out;
   }
 
-  Split split_of(const Files& files, TokenPieces::Part part, const Data& data, bool held, const char* name) const {
+  Split split_of(const Files& files, TokenPieces::Part part, int64_t stride, const Data& data, bool held,
+                 const char* name) const {
     Split out;
     if (held || part.count < 2) {
       std::vector<int32_t> tokens(size_t(part.count));
       files->read(part.first, tokens, data.tokens);
-      out = pieces_of(tokens, params.steps, params.steps, data.source, name);
+      out = pieces_of(tokens, params.steps, stride, data.source, name);
     } else {
-      out.rows = std::make_shared<TokenPieces>(files, part, params.steps, data.tokens);
+      out.rows = std::make_shared<TokenPieces>(files, part, params.steps, stride, data.tokens);
     }
     out.identity = text(files->identity(), part.first, ' ', part.count, ' ', data.tokens);
+    if (stride < params.steps) out.identity += text(" every ", stride);
     return out;
   }
 };

@@ -141,6 +141,55 @@ TEST_CASE("tokens that are read while the run goes on are those that memory woul
                             double(tokens[20]), double(tokens[21]), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
 }
 
+TEST_CASE("training tokens may be in several samples, which begin so many tokens apart") {
+  const TempDir dir;
+  const auto is_wanted = [](const Split& split, const Numbers& tokens, int64_t steps, int64_t stride) {
+    // Sample i has the tokens from i `stride` on; the last sample is the first that reaches the last token.
+    int64_t samples = 1;
+    while ((samples - 1) * stride + steps < int64_t(tokens.size()) - 1) ++samples;
+    REQUIRE(split.size() == samples);
+    for (int64_t i = 0; i < samples; ++i)
+      for (int64_t t = 0; t < steps; ++t) {
+        const size_t at = size_t(i * stride + t);
+        const bool there = at + 1 < tokens.size();
+        CHECK(split.inputs.at(i * steps + t) == (there ? double(tokens[at]) : 0));
+        CHECK(split.targets.at(i * steps + t) == (there ? double(tokens[at + 1]) : -1));
+      }
+  };
+  for (const int64_t count : {40, 41, 42, 43, 44, 50, 7}) {
+    const Numbers tokens = drawn(count);
+    const std::string path = dir.write("a.bin", bytes_of<uint16_t>(tokens));
+    for (const int64_t stride : {1, 2, 5, 8}) {
+      INFO(count << " tokens, stride " << stride);
+      const auto set = make("Tokens", {{"path", path},
+                                       {"test_path", path},
+                                       {"tokens", "60"},
+                                       {"steps", "8"},
+                                       {"streams", "false"},
+                                       {"stride", text(stride)}});
+      const Data data = set->load(offline()), streamed = set->load(without_room());
+      CHECK(agrees(set->check(offline()), data));
+      is_wanted(data.train, tokens, 8, stride);
+      is_wanted(data.test, tokens, 8, 8);
+      REQUIRE(streamed.train.size() == data.train.size());
+      is_wanted(held(*streamed.train.rows, 8), tokens, 8, stride);
+      CHECK(data.train.identity == streamed.train.identity);
+    }
+  }
+  const std::string path = dir.write("a.bin", bytes_of<uint16_t>(drawn(40)));
+  const auto identity = [&](const char* stride) {
+    return make("Tokens", {{"path", path}, {"steps", "8"}, {"streams", "false"}, {"stride", stride}})
+        ->load(offline())
+        .train.identity;
+  };
+  CHECK((identity("8") == identity("0") && identity("4") != identity("8") && identity("4") != identity("2")));
+  CHECK(refusal({{"path", path}, {"stride", "3"}}) ==
+        "config: stride: 3 lets samples overlap, but in streams each goes on where the one before it ends; add "
+        "streams: false");
+  CHECK(refusal({{"path", path}, {"streams", "false"}, {"steps", "2"}, {"stride", "3"}}) ==
+        "config: stride: 3 is larger than steps: 2, so that some tokens would be in no sample; give at most 2");
+}
+
 TEST_CASE("a net that was trained says how many tokens there are") {
   const TempDir dir;
   const std::string path = dir.write("a.bin", bytes_of<uint16_t>({1, 2, 1, 3}));
