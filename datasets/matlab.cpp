@@ -13,9 +13,9 @@ namespace neon {
 
 namespace {
 
-constexpr size_t kHeader = 128, kMostUnpacked = size_t(1) << 24, kMostStructs = size_t(1) << 20;
-constexpr uint32_t kMatrix = 14, kCompressed = 15;   // types of elements
-constexpr uint8_t kStructClass = 2, kTextClass = 4;  // of matrices
+constexpr size_t kHeader = 128, kMostUnpacked = size_t(1) << 26, kMostStructs = size_t(1) << 20;
+constexpr uint32_t kMatrix = 14, kCompressed = 15;                      // types of elements
+constexpr uint8_t kStructClass = 2, kTextClass = 4, kFirstNumbers = 6;  // of matrices
 
 struct Element {
   uint32_t type = 0;
@@ -26,9 +26,25 @@ class MatlabReader {
  public:
   MatlabReader(const std::string& variable, const std::string& name) : variable_(variable), name_(name) {}
 
-  std::vector<MatlabStruct> run(std::string_view bytes) {
-    if (bytes.size() < kHeader || bytes.substr(kHeader - 2, 2) != "IM")
-      fail(ErrorKind::data, name_, ": expected a MATLAB file of version 5 to 7.2, written on a little-endian machine");
+  std::vector<MatlabStruct> structs(std::string_view bytes) {
+    std::vector<MatlabStruct> out;
+    if (find(bytes, [&](std::string_view matrix) { return take_structs(matrix, out); })) return out;
+    fail(ErrorKind::data, name_, ": holds no struct array ", variable_);
+  }
+
+  MatlabArray array(std::string_view bytes) {
+    MatlabArray out;
+    if (find(bytes, [&](std::string_view matrix) { return take_array(matrix, out); })) return out;
+    fail(ErrorKind::data, name_, ": holds no array of numbers ", variable_);
+  }
+
+ private:
+  // Hands the matrices of the file to `take`, until one is taken.
+  template <typename Take>
+  bool find(std::string_view bytes, const Take& take) {
+    const std::string_view order = bytes.size() < kHeader ? "" : bytes.substr(kHeader - 2, 2);
+    if (order != "IM" && order != "MI") fail(ErrorKind::data, name_, ": expected a MATLAB file of version 5 to 7.2");
+    swaps_ = order == "MI";  // written on a big-endian machine
     for (bytes.remove_prefix(kHeader); !bytes.empty();) {
       Element element = next(bytes);
       std::string unpacked;
@@ -37,20 +53,23 @@ class MatlabReader {
         std::string_view all = unpacked;
         element = next(all);
       }
-      std::vector<MatlabStruct> out;
-      if (element.type == kMatrix && take_structs(element.bytes, out)) return out;
+      if (element.type == kMatrix && take(element.bytes)) return true;
     }
-    fail(ErrorKind::data, name_, ": holds no struct array ", variable_);
+    return false;
   }
 
- private:
   [[noreturn]] void damaged(const char* what) const { fail(ErrorKind::data, name_, ": damaged: ", what); }
 
-  static uint32_t word(std::string_view bytes, size_t at) {
-    uint32_t out;
-    std::memcpy(&out, bytes.data() + at, sizeof out);
+  template <typename T>
+  T number_at(std::string_view bytes, size_t at) const {
+    char own[sizeof(T)];
+    std::memcpy(own, bytes.data() + at, sizeof own);
+    if (swaps_) std::reverse(own, own + sizeof own);
+    T out;
+    std::memcpy(&out, own, sizeof out);
     return out;
   }
+  uint32_t word(std::string_view bytes, size_t at) const { return number_at<uint32_t>(bytes, at); }
 
   // The first element of `rest`, which is taken off it.
   Element next(std::string_view& rest) const {
@@ -89,15 +108,18 @@ class MatlabReader {
   struct Matrix {
     uint8_t kind = 0;
     size_t elements = 1;
+    std::vector<int64_t> sizes;
     std::string_view name, rest;
   };
   Matrix matrix(std::string_view bytes) const {
     Matrix out;
     const std::string_view flags = next(bytes).bytes, sizes = next(bytes).bytes;
-    if (flags.empty()) damaged("a matrix without a class");
-    out.kind = uint8_t(flags[0]);
-    for (size_t at = 0; at + 4 <= sizes.size(); at += 4)
+    if (flags.size() < 4) damaged("a matrix without a class");
+    out.kind = uint8_t(word(flags, 0));
+    for (size_t at = 0; at + 4 <= sizes.size(); at += 4) {
+      out.sizes.push_back(word(sizes, at));
       if (__builtin_mul_overflow(out.elements, size_t(word(sizes, at)), &out.elements)) damaged("a matrix too large");
+    }
     out.name = next(bytes).bytes;
     out.rest = bytes;
     return out;
@@ -120,6 +142,15 @@ class MatlabReader {
     return true;
   }
 
+  bool take_array(std::string_view bytes, MatlabArray& out) const {
+    Matrix all = matrix(bytes);
+    if (all.name != variable_ || all.kind < kFirstNumbers) return false;
+    out.sizes = all.sizes;
+    out.numbers = numbers_of(next(all.rest));
+    if (out.numbers.size() != all.elements) damaged("an array has other numbers than its sizes say");
+    return true;
+  }
+
   MatlabValue value(std::string_view bytes) const {
     MatlabValue out;
     if (bytes.empty()) return out;
@@ -134,13 +165,9 @@ class MatlabReader {
   }
 
   template <typename T>
-  static std::vector<double> read(std::string_view bytes) {
+  std::vector<double> read(std::string_view bytes) const {
     std::vector<double> out;
-    for (size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
-      T number;
-      std::memcpy(&number, bytes.data() + at, sizeof number);
-      out.push_back(double(number));
-    }
+    for (size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) out.push_back(double(number_at<T>(bytes, at)));
     return out;
   }
 
@@ -165,13 +192,18 @@ class MatlabReader {
 
   const std::string& variable_;
   const std::string& name_;
+  bool swaps_ = false;
 };
 
 }  // namespace
 
 std::vector<MatlabStruct> read_matlab_structs(std::string_view bytes, const std::string& variable,
                                               const std::string& name) {
-  return MatlabReader(variable, name).run(bytes);
+  return MatlabReader(variable, name).structs(bytes);
+}
+
+MatlabArray read_matlab_array(std::string_view bytes, const std::string& variable, const std::string& name) {
+  return MatlabReader(variable, name).array(bytes);
 }
 
 }  // namespace neon

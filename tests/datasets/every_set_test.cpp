@@ -26,6 +26,16 @@ std::string lines(int count) {
   return out;
 }
 
+// A MATLAB file with IMAGES (4,2,1) of bytes.
+std::string matlab_images() {
+  std::string out(124, ' ');
+  out += std::string("\0\1IM", 4) + std::string("\x0e\0\0\0\x48\0\0\0", 8);
+  out += std::string("\6\0\0\0\x8\0\0\0\x9\0\0\0\0\0\0\0", 16);
+  out += std::string("\5\0\0\0\xc\0\0\0\4\0\0\0\2\0\0\0\1\0\0\0\0\0\0\0", 24);
+  out += std::string("\1\0\0\0\6\0\0\0IMAGES\0\0", 16);
+  return out + std::string("\2\0\0\0\x8\0\0\0\1\2\3\4\5\6\7\x8", 16);
+}
+
 // Texts, and other sequences.
 std::vector<Case> cases_of_sequences(const TempDir& dir) {
   dir.write("shakespeare/tinyshakespeare.txt", lines(10));
@@ -34,6 +44,7 @@ std::vector<Case> cases_of_sequences(const TempDir& dir) {
   std::string houses;
   for (int i = 0; i < 20 * 14; ++i) houses += text(i % 14 ? " " : "\n ", i, ".5");
   dir.write("Housing/housing.data", houses);
+  dir.write("SPARSENET/IMAGES.mat", matlab_images());
   dir.write("ptb/ptb.train.txt", " to be or\n not to be \n");
   dir.write("ptb/ptb.valid.txt", " to be \n");
   dir.write("ptb/ptb.test.txt", " be not \n");
@@ -55,6 +66,7 @@ std::vector<Case> cases_of_sequences(const TempDir& dir) {
           {"PTB", {{"steps", "2"}}},
           {"MobyDick", {{"steps", "4"}}},
           {"Housing", {}},
+          {"SparseNet", {{"patch", "2"}}},
           {"HutterPrize", {{"steps", "4"}}},
           {"TextClasses", {{"path", dir / "reviews"}, {"steps", "3"}}},
           {"IMDB", {{"steps", "3"}}},

@@ -1,6 +1,7 @@
 // Data sets of neon 0.9.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstring>
 
 #include "datasets/pickle.h"
 #include "image_support.h"
@@ -82,6 +83,54 @@ TEST_CASE("Housing: 13 facts, and the price behind them") {
   CHECK_THROWS_WITH(make("Housing")->load(context), Catch::Contains("has 142 numbers, expected 14 for each suburb"));
   dir.write("housing/housing.data", rows + "\n red");
   CHECK_THROWS_WITH(make("Housing")->load(context), Catch::Contains("housing.data:12: expected a number, found 'red'"));
+}
+
+TEST_CASE("SparseNet: patches side by side of photographs in a MATLAB file, of either order of bytes") {
+  const int64_t rows = 5, columns = 7, photographs = 2, side = 2;
+  const auto pixel = [](int64_t y, int64_t x, int64_t k) { return 0.5 * double(y + 10 * x + 100 * k) - 3; };
+  const auto matlab = [&](bool swapped, const std::vector<int64_t>& sizes) {
+    const auto bytes_of = [&](auto value) {
+      std::string out(sizeof value, ' ');
+      std::memcpy(out.data(), &value, sizeof value);
+      if (swapped) std::ranges::reverse(out);
+      return out;
+    };
+    const auto element = [&](uint32_t type, const std::string& bytes) {
+      return bytes_of(type) + bytes_of(uint32_t(bytes.size())) + bytes + std::string((8 - bytes.size() % 8) % 8, '\0');
+    };
+    std::string numbers, shape;
+    for (int64_t k = 0; k < photographs; ++k)
+      for (int64_t x = 0; x < columns; ++x)
+        for (int64_t y = 0; y < rows; ++y) numbers += bytes_of(pixel(y, x, k));
+    for (int64_t size : sizes) shape += bytes_of(int32_t(size));
+    const std::string matrix = element(6, bytes_of(uint32_t(6)) + bytes_of(uint32_t(0))) + element(5, shape) +
+                               element(1, "IMAGES") + element(9, numbers);
+    std::string head = "MATLAB 5.0 MAT-file";
+    head.resize(124, ' ');
+    return head + bytes_of(uint16_t(0x0100)) + bytes_of(uint16_t(('M' << 8) | 'I')) + element(14, matrix);
+  };
+  const TempDir dir;
+  DataContext context;
+  context.data_dir = dir / "";
+  CHECK_THROWS_WITH(make("SparseNet")->load(context),
+                    Catch::Contains("IMAGES.mat is not in ") && Catch::Contains("curl"));
+  for (const bool swapped : {false, true}) {
+    dir.write("SPARSENET/IMAGES.mat", matlab(swapped, {rows, columns, photographs}));
+    const Data data = make("SparseNet", {{"patch", "2"}})->load(context);
+    CHECK(data.sample == Shape{1, side, side});
+    CHECK(data.train.targets.empty());
+    REQUIRE(data.train.size() == photographs * 2 * 3);
+    int64_t at = 0;
+    for (int64_t k = 0; k < photographs; ++k)
+      for (int64_t top = 0; top + side <= rows; top += side)
+        for (int64_t left = 0; left + side <= columns; left += side)
+          for (int64_t y = 0; y < side; ++y)
+            for (int64_t x = 0; x < side; ++x) CHECK(data.train.inputs.at(at++) == pixel(top + y, left + x, k));
+    CHECK_THROWS_WITH(make("SparseNet")->load(context),
+                      Catch::Contains("IMAGES is (5, 7, 2), expected (rows, columns, "));
+  }
+  dir.write("SPARSENET/IMAGES.mat", matlab(false, {rows, columns, photographs + 1}));
+  CHECK_THROWS_WITH(make("SparseNet")->load(context), Catch::Contains("an array has other numbers than its sizes say"));
 }
 
 TEST_CASE("macrobatches of neon 0.9 are read as they are") {

@@ -171,6 +171,15 @@ TEST_CASE("0.9: states that begin at 0 in each batch, or are carried on") {
   CHECK_THAT(old_error(without.substr(0, begin) + "}}\n"), Contains("layers"));
 }
 
+TEST_CASE("0.9: SPARSENET takes a share of the samples, or percent above 1") {
+  for (const auto& [given, percent] : {std::pair("0.25", "25"), std::pair("25", "25"), std::pair("1", "100")}) {
+    OldParts parts;
+    parts.dataset = text("!obj:datasets.SPARSENET {repo_path: '~/data', sample_pct: ", given, "}");
+    parts.data = "nout: 256";
+    CHECK(parts.part("dataset") == text("{SparseNet: {subset_pct: ", percent, "}}"));
+  }
+}
+
 TEST_CASE("0.9: nothing unknown is passed over") {
   OldParts parts;
   parts.model = "num_epochs: 3, batch_size: 8, epoch: 4";

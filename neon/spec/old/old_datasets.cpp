@@ -94,6 +94,15 @@ void finish_housing(OldTranslation& t, const OldObject& object, OldResult& out) 
   check_old_shape(t, {13});
 }
 
+// Up to 1, sample_pct was a share, and percent above.
+void finish_sparse_net(OldTranslation& t, const OldObject& object, OldResult& out) {
+  finish_old_dataset(t, object, out);
+  const double given = t.number_of(object, "sample_pct", 100);
+  if (Setting* const percent = out.params.find("subset_pct"); percent && given <= 1)
+    *percent = Setting::scalar(number(given * 100), percent->where);
+  check_old_shape(t, {1, 16, 16});
+}
+
 const OldClasses datasets(std::vector<OldClass>{
     {"datasets.MNIST", "data set", "MNIST",
      old_dataset_keys({old_idle("num_test_sample", "all 10,000 test samples are used")}), finish_mnist},
@@ -105,6 +114,7 @@ const OldClasses datasets(std::vector<OldClass>{
                        required(old_value("nout"))}),
      finish_uniform},
     {"datasets.Housing", "data set", "Housing", old_dataset_keys({old_read("test_pct")}), finish_housing},
+    {"datasets.SPARSENET", "data set", "SparseNet", old_dataset_keys({}), finish_sparse_net},
     {"datasets.ToyImages", "data set", "ToyImages", old_dataset_keys({}), finish_toy},
 });
 

@@ -18,7 +18,6 @@ const OldClasses missing(std::vector<OldMissing>{
     {"experiments.WriteErrorToFile", "0.9 named it, but did not have it; -o FILE writes results"},
     {"datasets.DelimFiles",
      "0.9 took live samples from shared memory with it, and no files; CSV with its delimiter reads those"},
-    {"datasets.SPARSENET", "the nearest is NPY with patches of one's own"},
     {"backends.GPU", "choose the device with -b gpu"},
     {"backends.MGPU", "choose the device with -b gpu"},
 });
