@@ -70,15 +70,26 @@ void check_kind(const DataLayout& data, const Cost& cost) {
                data.classes == 0 ? text("no classes") : text("a class for each ", name_of(data.label_of)));
 }
 
+std::vector<Expr> wide_outputs(const LayerContext& context, const DataLayout& data, Expr y) {
+  std::vector<Expr> outputs = all_outputs(context, data, y);
+  for (Expr& output : outputs) output = wide(output);
+  return outputs;
+}
+
 }  // namespace
 
 Expr cost_of(const LayerContext& context, const DataLayout& data, const Cost& cost, Expr y, const Batch& batch) {
   Scope scope(y.graph(), "cost");
   check_kind(data, cost);
   if (cost.of_sequences()) return cost.of_sequence(cast(y, cost_type(y)), batch.labels, context.lengths(y));
-  std::vector<Expr> outputs = all_outputs(context, data, y);
-  for (Expr& output : outputs) output = wide(output);
-  return cost.apply_all(outputs, batch.t);
+  return cost.apply_all(wide_outputs(context, data, y), batch.t);
+}
+
+std::vector<Expr> costs_of_outputs(const LayerContext& context, const DataLayout& data, const Cost& cost, Expr y,
+                                   const Batch& batch) {
+  if (cost.of_sequences()) return {cost_of(context, data, cost, y, batch)};
+  Scope scope(y.graph(), "cost");
+  return cost.parts(wide_outputs(context, data, y), batch.t);
 }
 
 namespace {
@@ -197,8 +208,7 @@ void add_measures(Graph& graph, LayerContext& context, const Measured& by, Expr 
       const auto [predicted, labels] = compared_labels(context, data, batch, y, options.blank);
       sums = metrics[i]->sums_of_sequences(predicted, labels, of_samples);
     } else {
-      std::vector<Expr> outputs = all_outputs(context, data, y);
-      for (Expr& output : outputs) output = wide(output);
+      const std::vector<Expr> outputs = wide_outputs(context, data, y);
       const InUnits seen = metrics[i]->in_own_units() ? in_own_units(data, options, outputs, t) : InUnits{outputs, t};
       sums = metrics[i]->sums_of_all(seen.outputs, seen.t, weight);
     }

@@ -30,14 +30,20 @@ const char* article_of(TargetKind kind) { return kind == TargetKind::number ? "a
 
 }  // namespace
 
-Expr OutputCosts::apply_all(const std::vector<Expr>& outputs, Expr t) const {
+std::vector<Expr> OutputCosts::parts(const std::vector<Expr>& outputs, Expr t) const {
   NEON_ASSERT(outputs.size() == parts_.size());
-  Expr total;
+  std::vector<Expr> out;
   for (size_t i = 0; i < parts_.size(); ++i) {
-    Expr cost = parts_[i].cost->apply(outputs[i], target_of(outputs, i, t));
-    if (parts_[i].weight != 1) cost = cost * parts_[i].weight;
-    total = i == 0 ? cost : total + cost;
+    const Expr cost = parts_[i].cost->apply(outputs[i], target_of(outputs, i, t));
+    out.push_back(parts_[i].weight == 1 ? cost : cost * parts_[i].weight);
   }
+  return out;
+}
+
+Expr OutputCosts::apply_all(const std::vector<Expr>& outputs, Expr t) const {
+  const std::vector<Expr> each = parts(outputs, t);
+  Expr total = each[0];
+  for (size_t i = 1; i < each.size(); ++i) total = total + each[i];
   return total;
 }
 

@@ -19,6 +19,7 @@ class OutputCosts : public Cost {
   explicit OutputCosts(std::vector<Part> parts) : parts_(std::move(parts)) {}
   const void* params_address() const override { return nullptr; }
   Expr apply_all(const std::vector<Expr>& outputs, Expr t) const override;
+  std::vector<Expr> parts(const std::vector<Expr>& outputs, Expr t) const override;
   using Cost::objection;
   std::string objection(const std::vector<OutputForm>& outputs, int64_t classes) const override;
   std::string advice(const std::vector<OutputForm>& outputs, int64_t classes) const override;

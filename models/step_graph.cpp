@@ -108,6 +108,17 @@ Batch training_batch(StepGraph& step, LayerContext& context, const DataLayout& d
   return batch;
 }
 
+// Output part/I: the mean cost of output I.
+void output_cost_parts(StepGraph& step, std::vector<Expr> parts, const Batch& batch, const StepOptions& options) {
+  if (options.share.ranks > 1)
+    fail_about("callbacks",
+               "TrainMulticost writes the costs of a whole batch, and each rank has a part of one; leave -m out");
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Expr each = options.class_weights ? weighted_cost(batch, parts[i]) : parts[i];
+    step.graph.output(text("part/", i), on_logits(step.graph, mean_cost(batch, each, options.share)));
+  }
+}
+
 // The forward pass of a training batch and its mean cost; of several ranks this one's part of the mean.
 Expr training_pass(StepGraph& step, LayerContext& context, const Network& network, const Cost& cost,
                    const DataLayout& data, const StepOptions& options) {
@@ -120,6 +131,7 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   Scope scope(step.graph, "cost");
   if (options.class_weights) each = weighted_cost(batch, each);
   const Expr average(step.graph, on_logits(step.graph, mean_cost(batch, each, options.share)));
+  if (options.cost_parts) output_cost_parts(step, costs_of_outputs(context, data, cost, y, batch), batch, options);
   step.parameters = context.parameters;
   step.states = context.states;
   return average;

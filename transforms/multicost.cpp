@@ -35,6 +35,11 @@ struct Multicost : Parametrized<Cost, MulticostParams> {
     for (size_t i = 1; i < outputs.size(); ++i) total = total + weighted(i, outputs[i], t);
     return total;
   }
+  std::vector<Expr> parts(const std::vector<Expr>& outputs, Expr t) const override {
+    std::vector<Expr> out;
+    for (size_t i = 0; i < outputs.size(); ++i) out.push_back(weighted(i, outputs[i], t));
+    return out;
+  }
   std::string objection(int64_t outputs, int64_t classes, const std::string& last) const override {
     return params.costs[0]->objection(outputs, classes, last);
   }
