@@ -45,7 +45,8 @@ struct StreamOptions {
   BatchShare share(int64_t whole) const { return share_of(whole, keeps_places ? batch : whole, of); }
 };
 
-// The n samples of an epoch in that order. With buckets, batches of an order that is drawn are then formed by length.
+// The n samples of an epoch in that order. With buckets, batches of an order that is drawn are then formed by length;
+// those as given go from the shortest bucket to the longest.
 std::vector<int32_t> epoch_order(SampleOrder order, int64_t n, int64_t batch, uint64_t seed, int64_t epoch,
                                  const SampleLabels& labels = nullptr, const SampleBuckets& buckets = nullptr);
 

@@ -54,11 +54,23 @@ void check_buckets(const Buckets& buckets, const DataLayout& data, bool by_rule)
                " steps");
 }
 
-SampleBuckets make_buckets(const Buckets& buckets, const Data& data, int64_t batch) {
-  if (!buckets.is_given()) return nullptr;
-  std::vector<int32_t> lengths = sequence_lengths(data.train.inputs);
+namespace {
+
+SampleBuckets buckets_of(const Buckets& buckets, const Tensor& inputs, int64_t batch) {
+  std::vector<int32_t> lengths = sequence_lengths(inputs);
   const std::vector<int64_t> steps = buckets.count > 0 ? best_buckets(lengths, buckets.count, batch) : buckets.steps;
   return std::make_shared<const LengthBuckets>(sorted_into_buckets(std::move(lengths), steps));
+}
+
+}  // namespace
+
+SampleBuckets make_buckets(const Buckets& buckets, const Data& data, int64_t batch) {
+  return buckets.is_given() ? buckets_of(buckets, data.train.inputs, batch) : nullptr;
+}
+
+SampleBuckets buckets_of_evaluation(const Buckets& buckets, const DataLayout& data, const Split& split, int64_t batch) {
+  const bool sees_padding = !data.ragged || data.target_is_input || split.inputs.empty();
+  return buckets.is_given() && !sees_padding ? buckets_of(buckets, split.inputs, batch) : nullptr;
 }
 
 namespace {

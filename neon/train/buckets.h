@@ -31,6 +31,9 @@ void check_buckets(const Buckets& buckets, const DataLayout& data, bool by_rule)
 // The buckets of the training samples; null where the spec asks for none.
 SampleBuckets make_buckets(const Buckets& buckets, const Data& data, int64_t batch);
 
+// The buckets of samples that an evaluation passes in any order, from the shortest to the longest.
+SampleBuckets buckets_of_evaluation(const Buckets& buckets, const DataLayout& data, const Split& split, int64_t batch);
+
 // Throws a config error unless a step of the shortest sequences has the parameters and states of `whole`.
 void check_same_weights(const StepGraph& whole, const StepGraph& shortest, int64_t whole_steps, int64_t steps);
 

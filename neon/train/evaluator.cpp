@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <set>
 
 #include "backends/ranks.h"
@@ -21,6 +22,50 @@ EvaluatedSet set_at_end(const Data& data) {
   if (data.test.size() > 0) return {data.test, "test"};
   return set_during_training(data);
 }
+
+namespace {
+
+// Steps of an evaluation by the length of their sequences, and the buckets that these are of.
+struct EvaluationSteps {
+  std::vector<StepGraph> graphs;
+  SampleBuckets buckets;
+};
+
+// Whether results of both can be added up.
+bool have_same_results(const StepGraph& one, const StepGraph& other) {
+  const auto& outputs = one.graph.outputs();
+  return outputs.size() == other.graph.outputs().size() && std::ranges::all_of(outputs, [&](const auto& output) {
+           const auto found = other.graph.outputs().find(output.first);
+           return found != other.graph.outputs().end() &&
+                  (output.first == "y" || one.graph.shape(output.second) == other.graph.shape(found->second));
+         });
+}
+
+// A bucket whose sequences are too short for the net, for a filter say, joins the next one. Results are the same.
+EvaluationSteps steps_of_evaluation(const DataLayout& layout, const SampleBuckets& wanted,
+                                    const std::function<StepGraph(const DataLayout&)>& make) {
+  EvaluationSteps out;
+  StepGraph whole = make(layout);
+  std::vector<int64_t> lengths;
+  for (const int64_t steps : wanted ? wanted->steps : lengths) {
+    try {
+      StepGraph graph = make(layout.with_steps(steps));
+      check_same_weights(whole, graph, layout.sample[0], steps);
+      if (!have_same_results(whole, graph)) continue;
+      out.graphs.push_back(std::move(graph));
+      lengths.push_back(steps);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::config) throw;
+    }
+  }
+  if (!lengths.empty() && lengths.back() == wanted->steps.back())
+    out.buckets = std::make_shared<const LengthBuckets>(sorted_into_buckets(wanted->lengths, lengths));
+  else out.graphs.clear();
+  if (out.graphs.empty()) out.graphs.push_back(std::move(whole));
+  return out;
+}
+
+}  // namespace
 
 Evaluator::Evaluator(const Experiment& experiment, const TrainedPhase& phase, const DataLayout& layout,
                      const EvaluatedSet& set, StepOptions options, Variables& variables, bool running_means,
@@ -45,17 +90,26 @@ Evaluator::Evaluator(const Experiment& experiment, const TrainedPhase& phase, co
   options.carried_prefix = evaluation_prefix(set.name);
   feed.weight = options.dtype == DType::f64 ? DType::f64 : DType::f32;
   feed.device = device;
-  feed_ = make_feed(set.split, feed);
   DataLayout own = layout;
   own.dtype = set.split.dtype();  // bytes, say, beside a training set of f32
-  const StepGraph step = evaluation_graph(phase, metrics_, own, feed_->rows(), options);
-  views_ = step.views;
+  SampleBuckets wanted;
+  if (!phase.source.rule) wanted = buckets_of_evaluation(experiment.params.buckets, own, set.split, batch_);
+  const int64_t rows = feed_bytes(set.split, feed).rows;
+  const EvaluationSteps steps = steps_of_evaluation(
+      own, wanted, [&](const DataLayout& of) { return evaluation_graph(phase, metrics_, of, rows, options); });
+  feed.buckets = steps.buckets;
+  feed_ = make_feed(set.split, feed);
+  buckets_.emplace(set.split, feed);
+  if (steps.buckets) order_ = epoch_order(feed.order, set.split.size(), batch_, 0, 0, nullptr, steps.buckets);
+  views_ = steps.graphs.back().views;
   DeviceOptions of_program = with_sequences(device);
   of_program.name = "the evaluation";
   of_program.timed = false;  // it takes less time than choosing algorithms by the clock would
-  program_ = compile_program(step.graph, running_means ? copies_ : variables, of_program);
-  if (!running_means) declare_variables(step.graph, variables);  // a checkpoint has them all
-  feed_->bind(*program_);
+  for (const StepGraph& step : steps.graphs) {
+    programs_.push_back(compile_program(step.graph, running_means ? copies_ : variables, of_program));
+    if (!running_means) declare_variables(step.graph, variables);  // a checkpoint has them all
+    feed_->bind(*programs_.back());
+  }
 }
 
 void Evaluator::take_variables() {
@@ -91,8 +145,15 @@ void Evaluator::add_all_ranks(double& cost, double& counted,
   for (size_t i = 0; i < places.size(); ++i) *places[i] = numbers[i];
 }
 
-void Evaluator::add_metrics(std::vector<std::vector<std::vector<double>>>& sums, int64_t batch, int back) const {
-  const Graph& graph = program_->lowered().graph;
+size_t Evaluator::place_of(int64_t batch, int64_t row) const {
+  const auto place = size_t(batch * batch_ + share_.first + row);
+  return place < order_.size() ? size_t(order_[place]) : place;
+}
+
+void Evaluator::add_metrics(const Program& program, std::vector<std::vector<std::vector<double>>>& sums, int64_t batch,
+                            int back) const {
+  const Graph& graph = program.lowered().graph;
+  const int64_t batches = (set_.split.size() + batch_ - 1) / batch_;
   for (size_t m = 0; m < sums.size(); ++m)
     for (size_t j = 0;; ++j) {
       const std::string name = text("metric/", m, "/", j);
@@ -104,10 +165,20 @@ void Evaluator::add_metrics(std::vector<std::vector<std::vector<double>>>& sums,
       const bool keeps = m < metrics_.size() && metrics_[m]->keeps_samples();
       // Samples have their places in the set: those of other ranks are 0 here, and are added at the end.
       const int64_t row = elements / share_.count;
-      const size_t first = keeps ? size_t((batch * batch_ + share_.first) * row) : 0;
-      into.resize(keeps ? size_t((batch + 1) * batch_ * row) : size_t(elements));
-      for (int64_t k = 0; k < elements; ++k) into[first + size_t(k)] += program_->recorded(name, k, back);
+      into.resize(keeps ? size_t(batches * batch_ * row) : size_t(elements));
+      for (int64_t k = 0; k < elements; ++k) {
+        const size_t at = keeps ? place_of(batch, k / row) * size_t(row) + size_t(k % row) : size_t(k);
+        into[at] += program.recorded(name, k, back);
+      }
     }
+}
+
+int Evaluator::depth() const {
+  int out = programs_.front()->depth("cost");
+  for (const auto& program : programs_)
+    for (const auto& [name, value] : program->lowered().graph.outputs())
+      if (name == "cost" || name.starts_with("metric/")) out = std::min(out, program->depth(name));
+  return out;
 }
 
 std::map<std::string, double> Evaluator::run() {
@@ -117,30 +188,30 @@ std::map<std::string, double> Evaluator::run() {
   const auto& metrics = metrics_;
   double cost = 0, steps = 0;
   std::vector<std::vector<std::vector<double>>> sums(metrics.size() + of_rule.size());
-  const Graph& graph = program_->lowered().graph;
   const int64_t size = set_.split.size();
-  const bool of_steps = graph.outputs().contains("count");
+  const bool of_steps = programs_.front()->lowered().graph.outputs().contains("count");
   int64_t taken = 0;  // batches
-  auto take = [&](int back) {
-    cost += program_->recorded("cost", 0, back);
-    if (of_steps) steps += program_->recorded("count", 0, back);
-    add_metrics(sums, taken, back);
+  auto take = [&](const Program& program, int back) {
+    cost += program.recorded("cost", 0, back);
+    if (of_steps) steps += program.recorded("count", 0, back);
+    add_metrics(program, sums, taken, back);
   };
-  int depth = program_->depth("cost");
-  for (const auto& [name, value] : graph.outputs())
-    if (name.starts_with("metric/")) depth = std::min(depth, program_->depth(name));
-  int waiting = 0;
+  const int most = depth();
+  int waiting = 0;  // runs of one program
   for (int64_t first = 0; first < size; first += batch_) {
+    const size_t bucket = buckets_->of(batches_);
+    Program& program = *programs_[bucket];
     if (ranks_ && waiting == 0) agree_on_signals(*ranks_, 1);
-    if (stop_signal() || !feed_->next(*program_, batches_)) {
+    if (stop_signal() || !feed_->next(program, batches_)) {
       batches_ = 0;
       return {};
     }
     ++batches_;
-    program_->set_scalar(kStreamStart, begins_streams(first / batch_, reset_period_));
-    program_->run(0);
-    if (++waiting < depth && first + batch_ < size) continue;
-    while (waiting > 0) take(--waiting), ++taken;
+    program.set_scalar(kStreamStart, begins_streams(first / batch_, reset_period_));
+    program.run(0);
+    const bool goes_on = first + batch_ < size && buckets_->of(batches_) == bucket;
+    if (++waiting < most && goes_on) continue;
+    while (waiting > 0) take(program, --waiting), ++taken;
   }
   double counted = of_steps ? steps : double(samples_counted());
   if (ranks_ && !of_steps && !ranks_->leads()) counted -= double(size);  // the set is counted once

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "neon/train/batch_buckets.h"
 #include "neon/train/batch_feed.h"
 #include "neon/train/experiment.h"
 
@@ -42,8 +43,13 @@ class Evaluator {
 
  private:
   void take_variables();
-  // Adds the metrics' numbers of a batch, `back` runs before the last, to what they were so far.
-  void add_metrics(std::vector<std::vector<std::vector<double>>>& sums, int64_t batch, int back) const;
+  // Adds the metrics' numbers of a batch, `back` runs of its program before the last, to what they were so far.
+  void add_metrics(const Program& program, std::vector<std::vector<std::vector<double>>>& sums, int64_t batch,
+                   int back) const;
+  // The place in the set of row `row` of a batch; rows that fill up the last batch have places behind the set.
+  size_t place_of(int64_t batch, int64_t row) const;
+  // How many runs of the programs can wait before their results are read.
+  int depth() const;
   void add_all_ranks(double& cost, double& counted, std::vector<std::vector<std::vector<double>>>& sums) const;
   const TrainedPhase& phase_;
   std::vector<const Metric*> metrics_;  // none of a rule, which has results of its own; then the one that is kept
@@ -58,8 +64,10 @@ class Evaluator {
   bool running_means_;
   Ranks* const ranks_;  // null: this process is alone
   std::unique_ptr<BatchFeed> feed_;
-  std::unique_ptr<Program> program_;
-  int64_t batches_ = 0;  // run so far, in whole passes at the end of each
+  std::optional<BatchBuckets> buckets_;
+  std::vector<std::unique_ptr<Program>> programs_;  // of each bucket
+  std::vector<int32_t> order_;                      // of the samples in a pass; empty: that of the set
+  int64_t batches_ = 0;                             // run so far, in whole passes at the end of each
 };
 
 // For what is not finite: "not a number" or "infinite".

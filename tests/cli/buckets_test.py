@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Batches by length: the costs of their samples are those at full length, and what cannot be sorted is refused."""
+import json
 import random
 import re
 
@@ -47,6 +48,39 @@ class Buckets(Case):
             self.assertNotEqual(list(steps[0]), list(steps[1]))
             orders.append(steps.tolist())
         self.assertNotEqual(orders[0], orders[1])
+
+    def test_an_evaluation_by_length_is_that_at_full_length(self):
+        """Costs, metrics that add up and those of all samples at once, with a last batch that is not full and without one."""
+        self.walks()
+        more = WALKS.replace("test: 0", "test: walks.csv").replace("batch_size", "metrics: [Misclassification, AUC]\nbatch_size")
+        short = "layers:\n  - Conv: {fshape: 4, nofm: 4, init: Kaiming}\n"
+        for kind, text in ("recurrent", more), ("filters", more.replace("layers:\n", short)):
+            spec = self.write("s.yaml", text)
+            self.neon("-d", "f64", "-r", "2", "-s", "m.safetensors", spec)
+            results = lambda *options: json.loads(self.neon("eval", "m.safetensors", "--format", "json", *options).out)
+            for batch in "7", "8", "101", "512":
+                whole = results("-z", batch)
+                self.assertIn("AUC_POS_1", whole)
+                # A filter of 4 steps does not fit into 3.
+                for buckets in "4", "[3, 9, 27]", "1", "[3]":
+                    with self.subTest(kind=kind, batch=batch, buckets=buckets):
+                        others = results("-z", batch, "--set", f"buckets={buckets}")
+                        self.assertEqual(list(others), list(whole))
+                        for name, number in whole.items():
+                            if isinstance(number, float):
+                                self.assertAlmostEqual(others[name], number, delta=1e-13 * abs(number), msg=name)
+                            else:
+                                self.assertEqual(others[name], number, name)
+
+    def test_samples_keep_their_places_in_an_evaluation_by_length(self):
+        self.walks()
+        spec = self.write("s.yaml", WALKS.replace("0.02", "1.0e-30").replace("test: 0", "test: walks.csv"))
+        worst = []
+        for buckets in 0, 4:
+            self.neon("-d", "f64", "-r", "2", spec, "--set", f"buckets={buckets}", "-e", "1", environment={"NEON_NO_RUN_FOLDER": ""})
+            worst.append(json.loads(self.read(f"runs/s-{len(worst) + 1}/eval.json"))["worst"])
+        self.assertGreater(len(worst[0]), 20)
+        self.assertEqual(worst[0], worst[1])
 
     def test_a_run_tells_lengths_and_padding(self):
         self.walks()

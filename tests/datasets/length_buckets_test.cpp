@@ -110,8 +110,10 @@ TEST_CASE("an epoch by length has each sample once, in batches of one bucket, in
   CHECK_FALSE(ascending);
   // Seven samples of any length are left over: 20 epochs leave about 157 (1 - (150 / 157)^20) = 94 different ones.
   CHECK(last.size() > 70);
-  // An order that is not drawn keeps its batches.
-  std::vector<int32_t> given(kSamples);
-  std::iota(given.begin(), given.end(), 0);
+  // Samples as given stand bucket by bucket, each in their order, up to the last one.
+  std::vector<int32_t> given;
+  for (size_t bucket = 0; bucket < buckets->steps.size(); ++bucket)
+    for (int32_t sample = 0; sample < kSamples; ++sample)
+      if (size_t(buckets->of_sample[size_t(sample)]) == bucket) given.push_back(sample);
   CHECK(epoch_order(SampleOrder::as_given, kSamples, kBatch, 7, 0, nullptr, buckets) == given);
 }
