@@ -1,7 +1,9 @@
 // Reverse accumulation: walks the nodes from the output back and lets each op's rule append the
 // cotangents of its inputs. Values whose gradient nobody needs get none.
 #include "backends/graph/expression.h"
+#include "backends/graph/guided_gradient.h"
 #include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 
 namespace neon {
 
@@ -33,9 +35,7 @@ std::vector<bool> dependents(const Graph& graph, std::span<const Value> wanted) 
   return depends;
 }
 
-}  // namespace
-
-std::vector<Value> gradients(Graph& graph, Value output, std::span<const Value> wanted, Value seed) {
+std::vector<Value> walk_back(Graph& graph, Value output, std::span<const Value> wanted, Value seed, bool guided) {
   const std::vector<bool> depends = dependents(graph, wanted);
   std::vector<Value> cotangents(depends.size());
   if (!seed) seed = broadcast_to(graph, graph.constant(1, graph.dtype(output)), graph.shape(output));
@@ -59,6 +59,7 @@ std::vector<Value> gradients(Graph& graph, Value output, std::span<const Value> 
     }
     if (!any) continue;
     Scope scope(graph, node.scope);
+    if (guided && node.op->is(ops::relu)) incoming[0] = graph.add(ops::relu, {incoming[0]});
     GradientContext context(graph, node, incoming, wanted_inputs);
     node.op->gradient(context);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -71,6 +72,16 @@ std::vector<Value> gradients(Graph& graph, Value output, std::span<const Value> 
   std::vector<Value> out;
   for (Value value : wanted) out.push_back(cotangents[size_t(value.id)]);
   return out;
+}
+
+}  // namespace
+
+std::vector<Value> gradients(Graph& graph, Value output, std::span<const Value> wanted, Value seed) {
+  return walk_back(graph, output, wanted, seed, false);
+}
+
+std::vector<Value> guided_gradients(Graph& graph, Value output, std::span<const Value> wanted) {
+  return walk_back(graph, output, wanted, {}, true);
 }
 
 }  // namespace neon

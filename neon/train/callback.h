@@ -2,6 +2,7 @@
 // run.
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 
 #include "backends/program.h"
@@ -45,6 +46,12 @@ struct EpochEnd {
   int64_t sheet_images = 0;
 };
 
+// Sheets of the first so many maps of each convolution, by the images of that share of a set.
+struct MapsToDraw {
+  int64_t maps = 16;
+  double percent = 25;
+};
+
 class Callback {
  public:
   static constexpr const char* kCategory = "callback";
@@ -70,6 +77,8 @@ class Callback {
   virtual bool needs_generator() const { return false; }
   // Whether batch norm's statistics are measured anew after each epoch.
   virtual bool tunes_batch_norm() const { return false; }
+  // The sheets to draw at the end of the run.
+  virtual std::optional<MapsToDraw> maps_to_draw() const { return {}; }
   // The subject of its state. A resumed run hands the state to the callback of the same name and subject.
   virtual std::string subject() const { return ""; }
   // State: numbers by name, and arrays by name, for the checkpoint.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "neon/train/clock.h"
+#include "neon/train/feature_maps.h"
 #include "neon/train/trainer.h"
 
 namespace neon {
@@ -53,6 +54,7 @@ bool Trainer::end_training() {
     checkpoints_.set_current(false);
     evaluations_->forget();
   }
+  report_.messages(draw_feature_maps(setup_, graphs_.back(), variables_));
   if (!evaluations_->any()) return true;
   if (evaluations_->results().empty()) evaluations_->run(start_.position.epoch);
   return !evaluations_->results().empty() && evaluations_->run_at_end();
