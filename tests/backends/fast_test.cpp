@@ -14,7 +14,7 @@ namespace {
 void check_implementations(const OpCase& c, DType dtype, const std::vector<std::string>& ran) {
   std::string all;
   for (const std::string& name : ran) all += name + " ";
-  INFO("ran " << all);
+  INFO("ran " << all << "; the case expects (OpCase::fast) '" << c.fast << "'");
   if (c.fast.empty()) {
     CHECK(ran.empty());
   } else if (c.fast == "mixed") {
@@ -45,7 +45,7 @@ void check(const OpCase& c, DType dtype, bool fuse) {
 
 TEST_CASE("every op has cases") {
   for (const Op* op : all_ops()) {
-    INFO(op->name);
+    INFO(op->name << " needs a row of makers() in tests/backends/op_cases.cpp");
     CHECK(!cases_of(*op).empty());
   }
 }
@@ -78,23 +78,23 @@ TEST_CASE("filters of 32 samples and more get their gradient from AMX where ther
   CHECK(seen >= 12);
 }
 
-TEST_CASE("fast kernels agree with plain ones in f64") {
+TEST_CASE("fast kernels agree with plain ones in f64", "[op]") {
   for (const OpCase& c : all_cases()) check(c, DType::f64, true);
 }
 
-TEST_CASE("fast kernels agree with plain ones in f32") {
+TEST_CASE("fast kernels agree with plain ones in f32", "[op]") {
   for (const OpCase& c : all_cases()) check(c, DType::f32, true);
 }
 
-TEST_CASE("fast kernels agree with plain ones in bf16") {
+TEST_CASE("fast kernels agree with plain ones in bf16", "[op]") {
   for (const OpCase& c : all_cases()) check(c, DType::bf16, true);
 }
 
-TEST_CASE("fast kernels agree with plain ones in f16") {
+TEST_CASE("fast kernels agree with plain ones in f16", "[op]") {
   for (const OpCase& c : all_cases()) check(c, DType::f16, true);
 }
 
-TEST_CASE("a kernel for every node agrees, too") {
+TEST_CASE("a kernel for every node agrees, too", "[op]") {
   for (const OpCase& c : all_cases()) check(c, DType::f32, false);
 }
 

@@ -117,7 +117,7 @@ void check_case(const OpCase& c) {
 
 }  // namespace
 
-TEST_CASE("gradients are the slopes of the functions") {
+TEST_CASE("gradients are the slopes of the functions", "[op]") {
   for (const OpCase& c : all_cases())
     if (!c.inputs.empty() && c.op != "input" && c.op != "variable") check_case(c);
 }

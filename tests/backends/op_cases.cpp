@@ -1,5 +1,6 @@
 #include "tests/backends/op_cases.h"
 
+#include <cstdlib>
 #include <map>
 
 #include "backends/elementwise/kernels.h"
@@ -280,9 +281,12 @@ std::vector<OpCase> cases_of(const Op& op) {
 }
 
 std::vector<OpCase> all_cases() {
+  const char* const only = std::getenv("NEON_TEST_OP");
   std::vector<OpCase> out;
   for (const Op* op : all_ops())
-    for (OpCase& c : cases_of(*op)) out.push_back(std::move(c));
+    for (OpCase& c : cases_of(*op))
+      if (!only || op->name == only) out.push_back(std::move(c));
+  if (out.empty()) fail(ErrorKind::failed, "NEON_TEST_OP=", only ? only : "", ": no op of this name has cases");
   return out;
 }
 

@@ -23,16 +23,18 @@ struct OpCase {
   std::string op, name;
   std::vector<CaseInput> inputs;
   Attributes attributes = {};
-  int64_t length = 1;          // numbers that are added up for one result
-  std::string fast = "fused";  // the implementation that must run; "product": loops in f64, otherwise oneDNN;
-                               // "definition": whatever the ops of its definition run on
+  int64_t length = 1;          // numbers that are added up for one result; magnitudes() in run_case.cpp then has the op
+  std::string fast = "fused";  // the implementation that must run on the CPU, as Kernel::implementation() names it:
+                               // "plain" without a kernel of its own, or for arrays of no elements that a fused
+                               // kernel or a copy declines; "": no kernel; "mixed": several; "product": loops in
+                               // f64, otherwise oneDNN; "definition": whatever the ops of its definition run on
   bool differentiable = true;  // false: the rule is not the derivative of the function (straight-through)
   int stores = 1;              // roundings to the type of the arrays, on the way to one result
   std::string to_string() const { return op + ": " + name; }
 };
 
 std::vector<OpCase> cases_of(const Op& op);
-// All cases of all ops.
+// All cases of all ops, or with NEON_TEST_OP=NAME those of one op. Tests with the tag [op] need no other cases.
 std::vector<OpCase> all_cases();
 
 // The type of an input where the suite runs in `dtype`.

@@ -72,19 +72,19 @@ TEST_CASE("convolutions of pixels by the library that the clock finds faster") {
   }
   for (const std::string& library : taken) CHECK((library == "cudnn" || library == "cublaslt"));
 }
-TEST_CASE("op cases in f32", "[parts]") {
+TEST_CASE("op cases in f32", "[parts][op]") {
   for (const OpCase& c : part_of(all_cases())) check(c, DType::f32, kGpu);
 }
-TEST_CASE("op cases in f64", "[parts]") {
+TEST_CASE("op cases in f64", "[parts][op]") {
   for (const OpCase& c : part_of(all_cases())) check(c, DType::f64, kGpu);
 }
-TEST_CASE("op cases in bf16", "[parts]") {
+TEST_CASE("op cases in bf16", "[parts][op]") {
   for (const OpCase& c : part_of(all_cases())) check(c, DType::bf16, kGpu);
 }
-TEST_CASE("op cases in f16", "[parts]") {
+TEST_CASE("op cases in f16", "[parts][op]") {
   for (const OpCase& c : part_of(all_cases())) check(c, DType::f16, kGpu);
 }
-TEST_CASE("op cases with a kernel for every node", "[parts]") {
+TEST_CASE("op cases with a kernel for every node", "[parts][op]") {
   DeviceOptions options = kGpu;
   options.program.fuse = false;
   for (const OpCase& c : part_of(all_cases())) check(c, DType::f32, options);
