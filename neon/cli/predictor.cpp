@@ -23,29 +23,29 @@ Predictor::Predictor(const CommandLine& line, const OpenedRun& opened, const Sto
   for (int64_t i = 0; i < kMost; ++i) indices_.set(i, double(i));
 }
 
-DataLayout Predictor::layout(DType dtype, int64_t samples) const {
+DataLayout Predictor::layout(Kind kind, int64_t samples) const {
   DataLayout out;
   out.meaning() = stored_.meaning();
-  out.dtype = dtype;
+  out.dtype = kind.first;
   out.train_size = samples;
-  return out;
+  return kind.second > 0 ? out.with_steps(kind.second) : out;
 }
 
-std::unique_ptr<Program> Predictor::compile(DType dtype, int64_t batch) {
-  const Network& network = opened_.experiment->network();
-  const auto graph_of = [&](int64_t samples) {
-    StepOptions step = step_;
-    step.batch = samples;
-    return evaluation_graph(network, nullptr, {}, layout(dtype, samples), samples, step);
-  };
+StepGraph Predictor::graph_of(Kind kind, int64_t samples) const {
+  StepOptions step = step_;
+  step.batch = samples;
+  return evaluation_graph(opened_.experiment->network(), nullptr, {}, layout(kind, samples), samples, step);
+}
+
+std::unique_ptr<Program> Predictor::compile(Kind kind, int64_t batch) {
   const auto bytes = [&](int64_t fewer) {
     GpuNeeds needs(device_);
-    needs.add_program(graph_of(fewer).graph, 0, true, false);
-    needs.hold(size_t(fewer) * (size_t(stored_.sample.elements()) * size_of(dtype) + sizeof(int32_t)));
+    needs.add_program(graph_of(kind, fewer).graph, 0, true, false);
+    needs.hold(size_t(fewer) * (size_t(stored_.sample.elements()) * size_of(kind.first) + sizeof(int32_t)));
     return needs.bytes();
   };
   const bool first = programs_.empty();
-  const StepGraph graph = graph_of(batch);
+  const StepGraph graph = graph_of(kind, batch);
   std::unique_ptr<Program> out;
   const auto let_go = [&] {
     out.reset();
@@ -63,18 +63,23 @@ std::unique_ptr<Program> Predictor::compile(DType dtype, int64_t batch) {
   return out;
 }
 
-Predictor::Compiled& Predictor::compiled(DType dtype, int64_t samples) {
-  if (const auto found = programs_.find(dtype); found != programs_.end() && found->second.back().batch >= samples)
+Predictor::Compiled& Predictor::compiled(Kind kind, int64_t samples) {
+  if (const auto found = programs_.find(kind); found != programs_.end() && found->second.back().batch >= samples)
     return *std::ranges::find_if(found->second, [&](const Compiled& one) { return one.batch >= samples; });
-  // The first of a type is of its own size; later ones are of powers of two, so that a few programs do.
-  const int64_t batch = programs_.contains(dtype) ? int64_t(std::bit_ceil(uint64_t(samples))) : samples;
-  std::unique_ptr<Program> program = compile(dtype, batch);
-  return programs_[dtype].emplace_back(batch, std::move(program));
+  // The first of a kind is of its own size; later ones are of powers of two, so that a few programs do.
+  const int64_t batch = programs_.contains(kind) ? int64_t(std::bit_ceil(uint64_t(samples))) : samples;
+  std::unique_ptr<Program> program = compile(kind, batch);
+  return programs_[kind].emplace_back(batch, std::move(program));
 }
 
 Tensor Predictor::run(const Tensor& samples) {
+  if (!buckets_) find_buckets(samples.dtype());
+  return buckets_->empty() ? run_alike(samples, 0) : run_by_length(samples);
+}
+
+Tensor Predictor::run_alike(const Tensor& samples, int64_t steps) {
   const int64_t count = samples.shape()[0];
-  Compiled& with = compiled(samples.dtype(), count);
+  Compiled& with = compiled({samples.dtype(), steps}, count);
   const Tensor* all = &samples;
   if (count < with.batch) {
     filled_ = Tensor(samples.dtype(), Shape{with.batch}.concat(samples.shape().slice(1, samples.shape().rank())));
@@ -88,6 +93,66 @@ Tensor Predictor::run(const Tensor& samples) {
   if (with.program->lowered().graph.outputs().contains("predicted")) predicted_ = with.program->output("predicted");
   if (with.program->lowered().graph.outputs().contains("own")) own_ = with.program->output("own");
   return with.program->output("y");
+}
+
+void Predictor::find_buckets(DType dtype) {
+  buckets_.emplace();
+  const Buckets& asked = opened_.experiment->params.buckets;
+  if (!asked.is_given() || !stored_.ragged) return;
+  const int64_t longest = stored_.sample[0];
+  std::vector<int64_t> lengths = asked.steps;
+  for (int64_t k = 1; k <= asked.count; ++k) lengths.push_back(std::max<int64_t>(longest * k / asked.count, 1));
+  lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
+  std::erase_if(lengths, [&](int64_t steps) { return steps >= longest; });
+  const StepGraph whole = graph_of({dtype, 0}, 1);
+  for (const int64_t steps : lengths) {
+    try {
+      check_same_weights(whole, graph_of({dtype, steps}, 1), longest, steps);
+      buckets_->push_back(steps);
+    } catch (const Error& error) {  // as of a filter that is longer; the next bucket takes such sequences
+      if (error.kind() != ErrorKind::config) throw;
+    }
+  }
+  for (const auto& [name, value] : whole.graph.outputs()) whole_.emplace(name, whole.graph.type(value));
+}
+
+std::map<int64_t, std::vector<int64_t>> Predictor::by_length(const Tensor& samples) const {
+  std::map<int64_t, std::vector<int64_t>> out;
+  const std::vector<int32_t> lengths = sequence_lengths(samples);
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    const auto found = std::ranges::lower_bound(*buckets_, int64_t(lengths[i]));
+    out[found == buckets_->end() ? 0 : *found].push_back(int64_t(i));
+  }
+  return out;
+}
+
+// Samples of a bucket run together, and their numbers go back to their places. Numbers of steps that a bucket has not
+// are those of padding: 0, and -1 among labels.
+Tensor Predictor::run_by_length(const Tensor& samples) {
+  const auto rows_of = [&](const char* name, double fill) {
+    const TensorType& type = whole_.at(name);
+    Tensor out(type.dtype, type.shape.with(0, samples.shape()[0]));
+    for (int64_t i = 0; i < out.elements(); ++i) out.set(i, fill);
+    return out;
+  };
+  Tensor y = rows_of("y", 0), predicted, own;
+  if (whole_.contains("predicted")) predicted = rows_of("predicted", -1);
+  if (whole_.contains("own")) own = rows_of("own", 0);
+  for (const auto& [steps, rows] : by_length(samples)) {
+    Tensor some(samples.dtype(), samples.shape().with(0, int64_t(rows.size())));
+    for (size_t i = 0; i < rows.size(); ++i)
+      std::memcpy(some.rows(int64_t(i), 1).data(), samples.rows(rows[i], 1).data(), some.bytes() / rows.size());
+    const Tensor found = run_alike(some, steps);
+    const auto put = [&](const Tensor& from, Tensor& to) {
+      const int64_t wide = to.empty() ? 0 : to.elements() / to.shape()[0];
+      const int64_t given = to.empty() ? 0 : from.elements() / from.shape()[0];
+      for (size_t i = 0; i < rows.size(); ++i)
+        for (int64_t k = 0; k < given; ++k) to.set(rows[i] * wide + k, from.at(int64_t(i) * given + k));
+    };
+    put(found, y), put(predicted_, predicted), put(own_, own);
+  }
+  predicted_ = predicted, own_ = own;
+  return y;
 }
 
 }  // namespace neon

@@ -27,10 +27,19 @@ class Predictor {
     int64_t batch = 0;
     std::unique_ptr<Program> program;
   };
-  DataLayout layout(DType dtype, int64_t samples) const;
+  // Programs are of a type of samples and, with `buckets`, of sequences of so many steps at most; 0: of any.
+  using Kind = std::pair<DType, int64_t>;
+  DataLayout layout(Kind kind, int64_t samples) const;
+  StepGraph graph_of(Kind kind, int64_t samples) const;
   // The program for a batch of at least so many samples.
-  Compiled& compiled(DType dtype, int64_t samples);
-  std::unique_ptr<Program> compile(DType dtype, int64_t batch);
+  Compiled& compiled(Kind kind, int64_t samples);
+  std::unique_ptr<Program> compile(Kind kind, int64_t batch);
+  // The lengths of buckets that the net takes.
+  void find_buckets(DType dtype);
+  // The samples of each bucket, for as long as there are any.
+  std::map<int64_t, std::vector<int64_t>> by_length(const Tensor& samples) const;
+  Tensor run_alike(const Tensor& samples, int64_t steps);
+  Tensor run_by_length(const Tensor& samples);
 
   const OpenedRun& opened_;
   const StoredData& stored_;
@@ -39,8 +48,10 @@ class Predictor {
   StepOptions step_;
   DeviceOptions device_;
   Variables variables_;
-  std::map<DType, std::vector<Compiled>> programs_;  // by the type of the samples; batches grow
-  Tensor indices_;                                   // 0, 1, ... of a whole batch
+  std::map<Kind, std::vector<Compiled>> programs_;  // batches grow
+  std::optional<std::vector<int64_t>> buckets_;     // ascending, each less than the longest sequence; empty: none
+  std::map<std::string, TensorType> whole_;         // outputs of a sample of the longest sequences, with buckets
+  Tensor indices_;                                  // 0, 1, ... of a whole batch
   Tensor predicted_, own_;
   Tensor filled_;  // a batch of fewer samples
 };

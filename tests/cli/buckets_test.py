@@ -72,6 +72,22 @@ class Buckets(Case):
                             else:
                                 self.assertEqual(others[name], number, name)
 
+    def test_predictions_by_length_are_those_at_full_length(self):
+        self.walks(count=300)
+        steps = "  - GRU: {output_size: 6, init: GlorotUniform}\n  - Affine: {nout: OUT, init: GlorotUniform}\n"
+        rows = [line.split(",") for line in self.read("walks.csv").decode().splitlines()]
+        self.write("steps.csv", "\n".join(",".join(row[:2] + [row[1] if i else "y"]) for i, row in enumerate(rows)) + "\n")
+        one = "layers:\n" + steps.replace("OUT", "1") + "cost: MeanSquared\noptimizer: Adam\nbatch_size: 8\nepochs: 1\n"
+        numbers = "dataset: {Sequences: {path: steps.csv, id: who, target: y, task: regression, test: 0, each_step: true}}\n" + one
+        for name, text, data in (("classes", WALKS, "walks.csv"), ("numbers", numbers, "steps.csv"),
+                                 ("filters", WALKS.replace("layers:\n", "layers:\n  - Conv: {fshape: 4, nofm: 4, init: Kaiming}\n"), "walks.csv")):
+            self.neon("-r", "2", "-s", "m.safetensors", self.write("s.yaml", text))
+            whole = self.neon("predict", "m.safetensors", data).out
+            self.assertGreater(len(whole.splitlines()), 300)
+            for buckets in "4", "[3, 9, 27]", "40":
+                with self.subTest(name=name, buckets=buckets):
+                    self.assertEqual(self.neon("predict", "m.safetensors", data, "--set", f"buckets={buckets}").out, whole)
+
     def test_samples_keep_their_places_in_an_evaluation_by_length(self):
         self.walks()
         spec = self.write("s.yaml", WALKS.replace("0.02", "1.0e-30").replace("test: 0", "test: walks.csv"))
