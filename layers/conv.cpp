@@ -101,12 +101,13 @@ struct Deconv : Parametrized<Layer, DeconvParams> {
     return params.finish(context, deconvolution(context, x, params, context.layer));
   }
   bool convolves() const override { return true; }
+  Sight sight() const override { return Sight::any; }
 };
 NEON_REGISTER(
     Layer, Deconv,
-    "A convolution backwards with bias or batch norm and an activation: an axis of n pixels becomes "
-    "(n - 1) stride - 2 padding + dilation (filter - 1) + 1. A checkpoint holds W (C,R,S,K): channels of the input, "
-    "height, width, maps of a group.");
+    "A convolution backwards over images, volumes or sequences with bias or batch norm and an activation: an axis of n "
+    "pixels or steps becomes (n - 1) stride - 2 padding + dilation (filter - 1) + 1. A checkpoint holds W (C,R,S,K): "
+    "channels of the input, height, width, maps of a group; of sequences W (C,R,K).");
 
 }  // namespace
 

@@ -110,9 +110,10 @@ Expr convolution(LayerContext& context, Expr x, const ConvolutionParams& params,
 }
 
 Expr deconvolution(LayerContext& context, Expr x, const GroupedFilterParams& params, const std::string& name) {
-  const Filter filter = filter_of(params, axes_of_space(x, "deconvolution"));
+  const bool sequence = context.is_sequence(x);
+  const Filter filter = filter_of(params, sequence ? 1 : axes_of_space(x, "deconvolution"));
   const Windows& windows = filter.windows;
-  std::vector<int64_t> sizes = space(x);
+  std::vector<int64_t> sizes = sequence ? std::vector{x.shape()[1]} : space(x);
   for (size_t i = 0; i < sizes.size(); ++i) {
     sizes[i] = (sizes[i] - 1) * windows.strides[i] - 2 * windows.before[i] + windows.extent(int(i));
     if (sizes[i] < 1)
@@ -124,7 +125,11 @@ Expr deconvolution(LayerContext& context, Expr x, const GroupedFilterParams& par
   check_groups(channels, filter.maps, params.groups);
   Expr w =
       weights(context, params, filter, channels, filter.maps / params.groups, params.groups, name, "Deconvolution");
-  return {x.graph(), deconvolution(x.graph(), x, w, windows, params.groups, sizes)};
+  if (!sequence) return {x.graph(), deconvolution(x.graph(), x, w, windows, params.groups, sizes)};
+  const Shape row{channels, 1, windows.size[0], filter.maps / params.groups};
+  const Value y = deconvolution(context.graph, as_image_row(context, x, 0), reshape(w, row), over_image_row(windows),
+                                params.groups, {1, sizes[0]});
+  return as_unwound_sequence(context, context.expr(y), x, windows);
 }
 
 namespace {
@@ -150,12 +155,14 @@ struct Deconvolution : Parametrized<Layer, GroupedFilterParams> {
     return deconvolution(context, x, params, context.layer);
   }
   bool convolves() const override { return true; }
+  Sight sight() const override { return Sight::any; }
 };
 NEON_REGISTER(
     Layer, Deconvolution,
-    "A convolution backwards, from its outputs to a larger image, without bias: an axis of n pixels becomes "
-    "(n - 1) stride - 2 padding + dilation (filter - 1) + 1. A checkpoint holds W (C,R,S,K): channels of the input, "
-    "height, width, maps of a group.");
+    "A convolution backwards, from its outputs to a larger image, volume or sequence, without bias: an axis of n "
+    "pixels "
+    "or steps becomes (n - 1) stride - 2 padding + dilation (filter - 1) + 1. A checkpoint holds W (C,R,S,K): channels "
+    "of the input, height, width, maps of a group; of sequences W (C,R,K).");
 
 }  // namespace
 

@@ -40,6 +40,18 @@ Expr as_windowed_sequence(LayerContext& context, Expr y, Expr x, const Windows& 
   return out;
 }
 
+Expr as_unwound_sequence(LayerContext& context, Expr y, Expr x, const Windows& windows) {
+  const Shape& shape = y.shape();
+  const Expr out = reshape(y, {shape[0], shape[2], shape[3]});
+  context.mark_sequence(out);
+  const Value given = context.lengths(x);
+  if (!given) return out;
+  const double more = double(windows.extent(0) - windows.before[0] - windows.after[0]);
+  const Expr count = (cast(context.expr(given), DType::f32) - 1.0) * double(windows.strides[0]) + more;
+  context.set_lengths(out, cast(maximum(count, 1), DType::i32));
+  return out;
+}
+
 void check_step_windows(Expr x, const Windows& windows, const char* what) {
   const int64_t steps = x.shape()[1], extent = windows.extent(0), padding = windows.before[0] + windows.after[0];
   if (extent <= steps + padding) return;

@@ -14,6 +14,9 @@ Expr counted_steps(LayerContext& context, Expr x);
 // y (N,1,T',K), made of windows over x (N,T,F), as a sequence (N,T',K). Its lengths are the numbers of windows that lie
 // within a sequence and its padding, but at least 1.
 Expr as_windowed_sequence(LayerContext& context, Expr y, Expr x, const Windows& windows);
+// y (N,1,T',K), made by windows backwards from each step of x, as a sequence: one of n steps has then
+// (n - 1) stride - padding + extent, but at least 1.
+Expr as_unwound_sequence(LayerContext& context, Expr y, Expr x, const Windows& windows);
 // Windows of one axis, as windows over images of one row.
 Windows over_image_row(Windows windows);
 // Throws a config error where windows of one axis are larger than the sequence x and its padding. `what` they are:

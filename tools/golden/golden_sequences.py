@@ -40,6 +40,25 @@ def convolutions(case):
              **{"L/W": draw("W", (2, 5, 4), 0.5), "L_bias/b": draw("b", 2)})
 
 
+def unwound(x, p, stride=1, padding=0, dilation=1, groups=1):
+    """x (N,T,F) · W (F,R,K/groups), backwards."""
+    return F.conv_transpose1d(x.transpose(1, 2), p["L/W"].permute(0, 2, 1), None, stride, padding, 0, groups, dilation).transpose(1, 2)
+
+
+def deconvolutions(case):
+    x, init = draw("steps", (3, 7, 4)), {"init": INIT}
+    for lengths in None, [7, 1, 4]:
+        for options in {}, {"stride": 2, "padding": 1}, {"dilation": 2, "padding": 2}, {"groups": 2, "stride": 3}:
+            formula = lambda x, o=options, **p: unwound(x, p, **o)
+            case({"Deconvolution": {"fshape": [3, 6], **options, **init}}, x,
+                 by_sample(lengths, formula) if lengths else formula, sequence=True, lengths=lengths,
+                 **{"L/W": draw("W", (4, 3, 6 // options.get("groups", 1)), 0.5)})
+        whole = lambda x, **p: torch.tanh(unwound(x, p, stride=2) + p["L_bias/b"])
+        case({"Deconv": {"fshape": 2, "nofm": 3, "stride": 2, "bias": INIT, "activation": "Tanh", **init}}, x,
+             by_sample(lengths, whole) if lengths else whole, sequence=True, lengths=lengths,
+             **{"L/W": draw("W", (4, 2, 3), 0.5), "L_bias/b": draw("b", 3)})
+
+
 def pooled(x, op, size, stride, padding):
     """A window sees the elements that are there."""
     x = x.transpose(1, 2)
@@ -111,3 +130,4 @@ def layers(case):
     convolutions(case)
     poolings(case)
     steps(case)
+    deconvolutions(case)
