@@ -114,7 +114,7 @@ class Conventions(support.Case):
 
     def test_size_of_a_deconvolution(self):
         for layer in "Deconv", "Deconvolution":
-            self.says(layer, "an axis of n pixels becomes (n - 1) stride - 2 padding + dilation (filter - 1) + 1")
+            self.says(layer, "an axis of n pixels or steps becomes (n - 1) stride - 2 padding + dilation (filter - 1) + 1")
         x = np.zeros((2, 1, 5, 4), np.float32)
         for size, stride, padding, dilation in (3, 2, 1, 1), (4, 3, 0, 2), (2, 1, 1, 3):
             self.train([{"Deconv": {"fshape": size, "nofm": 2, "strides": stride, "padding": padding, "dilation": dilation,
