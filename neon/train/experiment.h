@@ -100,7 +100,7 @@ struct ExperimentParams {
       "Samples of an epoch: all, or balanced, as many draws of which each class has the same number.",
       one_of({"all", "balanced"}));
     p("buckets", &ExperimentParams::buckets,
-      "Forms training batches of sequences of similar lengths, each padded to the length of its bucket alone: a number "
+      "Forms batches of sequences of similar lengths, each padded to the length of its bucket alone: a number "
       "of buckets, whose lengths are chosen for the least padding, or lengths as in [20, 50, 100], to which that of "
       "the longest sequence is added. 0: all batches are as long as the longest sequence.");
     p("accumulate", &ExperimentParams::accumulate,
