@@ -1,6 +1,8 @@
 // Instead of storing a value for another group, a group lets that group make the value again if that costs little.
 // Batch norm's gradient, for example, needs the normalised x in f32. It follows from x, which the convolution stored in
 // 16 bits, by a subtraction and a product. The first group then stores nothing for it, and the second reads less.
+// A value that must be stored for others is made again, too, by a group that reads all it is made from anyway: relu's
+// derivative needs the result of batch norm, whose gradient reads x.
 // Groups that write variables stay as they are, and no large variable is read again: its memory may be another value's
 // by then. Small ones are, before they are written (Lowerer::order).
 #include <algorithm>
@@ -44,6 +46,7 @@ class Remaker {
 
   Groups run() {
     for (int n = graph_.node_count(); n-- > 0;) remake(n);
+    for (int n = graph_.node_count(); n-- > 0;) spare_reading(n);
     return std::move(out_);
   }
 
@@ -82,6 +85,29 @@ class Remaker {
       out_.nodes[size_t(reader)] = std::move(nodes);
     }
     if (!made.empty()) drop_unread(from);
+  }
+
+  // Groups that read what n makes make it themselves where they need no other large array for that.
+  void spare_reading(int n) {
+    const int from = out_.home[size_t(n)];
+    if (from < 0 || writers_.count(from)) return;
+    const Shape& shape = graph_.shape(graph_.node(n).outputs[0]);
+    std::set<int> readers;
+    for (int s : uses_[size_t(graph_.node(n).outputs[0].id)])
+      for (int g : groups_of_[size_t(s)])
+        if (!is_in(g, n) && !writers_.count(g)) readers.insert(g);
+    for (int reader : readers) {
+      std::set<int> nodes;
+      std::set<Value> read;
+      if (!collect(n, from, reader, shape, nodes, read)) continue;
+      if (std::ranges::any_of(read, [&](Value v) { return graph_.shape(v).elements() * kSmall > shape.elements(); }))
+        continue;
+      nodes.insert(out_.nodes[size_t(reader)].begin(), out_.nodes[size_t(reader)].end());
+      const std::vector<int> made = {nodes.begin(), nodes.end()};
+      if (!layout_of_group(graph_, roles_, made)) continue;
+      for (int m : made) groups_of_[size_t(m)].insert(reader);
+      out_.nodes[size_t(reader)] = made;
+    }
   }
 
   // The nodes that make what n makes in group `reader`, and the arrays that it must read for that.

@@ -28,6 +28,23 @@ int wide_stores(const Graph& graph) {
   return found;
 }
 
+// The (kRows, kColumns) arrays of bf16 that the kernel with output `name` reads, and whether x is one of them.
+std::pair<int, bool> wide_reads(const Graph& graph, const std::string& name) {
+  const Lowered lowered = lower(graph, {.passes = kUsualPasses | LowerPass::remake});
+  int found = 0;
+  bool reads_x = false;
+  for (const LoweredKernel& kernel : lowered.kernels) {
+    if (!std::ranges::count(kernel.outputs, lowered.graph.outputs().at(name))) continue;
+    for (Value value : kernel.inputs) {
+      const TensorType& type = lowered.graph.type(value);
+      found += type.dtype == DType::bf16 && type.shape == Shape{kRows, kColumns};
+      const Node& maker = lowered.graph.producer(value);
+      reads_x = reads_x || (maker.op->traits.leaf == LeafKind::input && maker.attributes.string("name") == "x");
+    }
+  }
+  return {found, reads_x};
+}
+
 // x (64,48) bf16, its columns normalised: n = (x - mean) / deviation in f32; a product with w (48,48) stands between
 // the kernel that makes n and another that reads it.
 struct SmallNet {
@@ -131,6 +148,35 @@ TEST_CASE("what is dear is stored") {
   Expr power = apply("tanh", net.normal(net.x));
   net.graph.output("y", sum(power * net.product(power), {0}));
   CHECK(wide_stores(net.graph) == 1);
+}
+
+TEST_CASE("what is stored for a product is made again where all it is made from is read anyway") {
+  SmallNet net;
+  Expr half = cast(apply("relu", net.normal(net.x)), DType::bf16);
+  Expr product(net.graph, matmul(net.graph, half, net.w));
+  net.graph.output("y", sum(half * product * net.x, {0}));
+  const auto [count, reads_x] = wide_reads(net.graph, "y");
+  CHECK(count == 2);
+  CHECK(reads_x);
+  std::vector<double> expected;
+  for (int64_t c = 0; c < kColumns; ++c) {
+    double mean = 0, variance = 0, sum = 0;
+    auto at = [&](int64_t r) { return rounded(element(r * kColumns + c)); };
+    for (int64_t r = 0; r < kRows; ++r) mean += at(r) / double(kRows);
+    for (int64_t r = 0; r < kRows; ++r) variance += (at(r) - mean) * (at(r) - mean) / double(kRows);
+    for (int64_t r = 0; r < kRows; ++r) sum += std::pow(std::max(at(r) - mean, 0.0), 2) / (variance + 0.01) * at(r);
+    expected.push_back(sum);
+  }
+  net.check("y", expected);
+}
+
+TEST_CASE("what is stored for a product is read where what it is made from is not") {
+  SmallNet net;
+  Expr half = cast(apply("relu", net.normal(net.x)), DType::bf16);
+  net.graph.output("y", sum(half * Expr(net.graph, matmul(net.graph, half, net.w)), {0}));
+  const auto [count, reads_x] = wide_reads(net.graph, "y");
+  CHECK(count == 2);
+  CHECK(!reads_x);
 }
 
 TEST_CASE("the exponentials of softmax are made again") {
