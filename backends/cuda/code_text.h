@@ -54,7 +54,7 @@ class CodeText {
   int64_t row_elements(Value value) const;
   // Neighbouring elements that one access of a thread has of each of these; 1 where an input's first row moves one.
   int neighbours(const std::vector<Value>& values) const;
-  bool recorded(Value value) const { return context_.recorded.count(value.id) > 0; }
+  const SourceContext& context() const { return context_; }
   // A statement that writes `number` there; small outputs go to the ring, too.
   std::string store(Value value, const std::string& index, const std::string& number, const char* indent);
   // compute, record, constant, load and uniform of a single number.

@@ -316,6 +316,26 @@ __device__ void fold_apart(R (&x)[kCount], Scratch<R>& scratch) {
 #pragma unroll
   for (int j = 0; j < kCount; ++j) x[j] = scratch.values[j * kWarps * kStride + threadIdx.x % kStride];
 }
+// Threads kAcross apart, kLanes of them, any numbers; of kCount numbers each. Threads beyond kAcross * kLanes take no
+// part, but get a result.
+template <typename Fold, int kAcross, int kLanes, int kCount, typename R>
+__device__ void fold_columns(R (&x)[kCount], Scratch<R>& scratch) {
+  static_assert(kCount <= kMostTogether && kAcross * kLanes <= kThreads);
+  __syncthreads();
+#pragma unroll
+  for (int j = 0; j < kCount; ++j) scratch.values[j * kThreads + threadIdx.x] = x[j];
+  __syncthreads();
+  for (int n = threadIdx.x; n < kAcross * kCount; n += kThreads) {
+    R* const mine = scratch.values + n / kAcross * kThreads + n % kAcross;
+    R sum = mine[0];
+#pragma unroll 8
+    for (int l = 1; l < kLanes; ++l) sum = Fold::template join<R>(sum, mine[l * kAcross]);
+    mine[0] = sum;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int j = 0; j < kCount; ++j) x[j] = scratch.values[j * kThreads + threadIdx.x % kAcross];
+}
 template <int kLanes, int kStride, typename R>
 __device__ i64 fold_best(Best<R> x, Scratch<R>& scratch) {
   __syncthreads();

@@ -9,6 +9,7 @@ namespace {
 
 constexpr int kWordsAtOnce = 48;  // registers for what is fetched and not used yet
 constexpr int kMostRowsAtOnce = 4;
+constexpr int kLeastShareHeld = 4;  // of tall columns' rows, one in so many or more: the cache is smaller then
 
 }  // namespace
 
@@ -96,24 +97,35 @@ bool draws_four(const Instruction& i, int width) {
 
 }  // namespace
 
-// A row's loads are all held, or none.
+// A row's loads are all held, or none; of tall columns the first rows, as many as fit.
 SegmentElements::SegmentElements(const Segment& segment, CodeText& code, int64_t busy_blocks, int64_t most_held)
     : SegmentSpread(segment, code, busy_blocks) {
   held_.assign(segment_.body.size(), false);
-  if (fold_ != Fold::inner || lanes_ != kThreads || width_ == 1 || rows_of_thread() * width_ <= kMostKept) return;
+  const bool rows = fold_ == Fold::inner && lanes_ == kThreads, columns = fold_ == Fold::outer && meets_;
+  if ((!rows && !columns) || width_ == 1 || rows_of_thread() * width_ <= kMostKept) return;
   Needs found = held_;
   int64_t bytes = 0;
+  rows_held_ = 1;
   for (int n = 0; n < int(found.size()); ++n) {
     int walks = 0;
     for (int level = 0; level < walks_; ++level) walks += needs_of_walk(level)[size_t(n)];
-    found[size_t(n)] = walks > 1 && is_full_load(n) && access(segment_.body[size_t(n)], width_) == Access::pack;
+    const bool pack = is_full_load(n) && access(segment_.body[size_t(n)], width_) == Access::pack;
+    found[size_t(n)] = walks > 1 && (pack || put_early_[size_t(n)]);
     if (found[size_t(n)]) bytes += bytes_held(n);
   }
-  if (bytes <= most_held) held_ = found;
+  if (bytes == 0) return;
+  rows_held_ =
+      rows ? rows_of_thread() : std::min(most_held / bytes, rows_of_thread()) / kMostRowsAtOnce * kMostRowsAtOnce;
+  if (columns && rows_held_ * kLeastShareHeld < rows_of_thread()) return;
+  if (rows_held_ > 0 && rows_held_ * bytes <= most_held) held_ = found;
+}
+
+Value SegmentElements::read_value(int reg) const {
+  return put_early_[size_t(reg)] ? put_early_[size_t(reg)] : segment_.body[size_t(reg)].value;
 }
 
 int64_t SegmentElements::bytes_held(int reg) const {
-  return rows_of_thread() * kThreads * width_ * int64_t(size_of(code_.type(segment_.body[size_t(reg)].value).dtype));
+  return rows_held_ * kThreads * width_ * int64_t(size_of(code_.type(read_value(reg)).dtype));
 }
 
 int64_t SegmentElements::held_bytes() const {
@@ -136,13 +148,14 @@ std::string SegmentElements::held_pack(int reg) const {
   int64_t first = 0;
   for (int other = 0; other < reg; ++other)
     if (held_[size_t(other)]) first += bytes_held(other);
-  return text("reinterpret_cast<", code_.pack_type(segment_.body[size_t(reg)].value, width_), "*>(held + ", first,
+  return text("reinterpret_cast<", code_.pack_type(read_value(reg), width_), "*>(held + ", first,
               ")[i * kThreads + threadIdx.x].words");
 }
 
 // The loads for all of a thread's neighbouring elements at once; k, r and e belong to the first element. If several
 // rows are fetched before the first is used, `fetch` reads row u.
-SegmentElements::Loads SegmentElements::loads(int level, const Needs& needs, const Needs& cached, int at_once) {
+SegmentElements::Loads SegmentElements::loads(int level, const Needs& needs, const Needs& cached, int at_once,
+                                              bool hold) {
   Loads out;
   for (size_t n = 0; n < segment_.body.size(); ++n) {
     const Instruction& i = segment_.body[n];
@@ -151,29 +164,32 @@ SegmentElements::Loads SegmentElements::loads(int level, const Needs& needs, con
       out.variables += text("      float l", n, "[", width_, "];\n");
       out.reads += text("        ", code_.uniform_pack(i, "u64(e)", text("l", n)), ";\n");
     }
-    if (!is_full_load(int(n)) || access(i, width_) == Access::each) continue;
-    const bool pack = access(i, width_) == Access::pack;
+    const bool put = is_put_before(int(n), level);
+    if (!put && (!is_full_load(int(n)) || access(i, width_) == Access::each)) continue;
+    const bool pack = put || access(i, width_) == Access::pack;
+    const Value value = read_value(int(n));
+    const std::string place = put ? "first_e" : pack ? pack_place(i) : "";
+    const bool held = hold && held_[n];
     out.variables += text("      R l", n, pack ? text("[", width_, "]") : "", ";\n");
-    if (is_held_before(int(n), level)) {
-      const std::string type = code_.pack_type(i.value, width_);
+    if (held && is_held_before(int(n), level)) {
+      const std::string type = code_.pack_type(value, width_);
       out.reads += text("        ", type, " p", n, ";\n        p", n, ".words = ", held_pack(int(n)),
                         ";\n        unpack<R>(p", n, ", l", n, ");\n");
       continue;
     }
     if (at_once > 1) {
-      out.fetched += text("      ", pack ? code_.pack_type(i.value, width_) : "R", " f", n, "[", at_once, "];\n");
-      out.fetch +=
-          text("        f", n, "[u] = ", pack ? code_.pack(i.value, pack_place(i), width_) : value(int(n)), ";\n");
+      out.fetched += text("      ", pack ? code_.pack_type(value, width_) : "R", " f", n, "[", at_once, "];\n");
+      out.fetch += text("        f", n, "[u] = ", pack ? code_.pack(value, place, width_) : this->value(int(n)), ";\n");
       out.reads +=
           pack ? text("        unpack<R>(f", n, "[u], l", n, ");\n") : text("        l", n, " = f", n, "[u];\n");
-      if (held_[n]) out.reads += text("        ", held_pack(int(n)), " = f", n, "[u].words;\n");
-    } else if (held_[n]) {
-      out.reads += text("        const ", code_.pack_type(i.value, width_), " p", n, " = ",
-                        code_.pack(i.value, pack_place(i), width_), ";\n        unpack<R>(p", n, ", l", n,
-                        ");\n        ", held_pack(int(n)), " = p", n, ".words;\n");
+      if (held) out.reads += text("        ", held_pack(int(n)), " = f", n, "[u].words;\n");
+    } else if (held) {
+      out.reads +=
+          text("        const ", code_.pack_type(value, width_), " p", n, " = ", code_.pack(value, place, width_),
+               ";\n        unpack<R>(p", n, ", l", n, ");\n        ", held_pack(int(n)), " = p", n, ".words;\n");
     } else {
-      out.reads += pack ? text("        ", code_.load_pack(i.value, pack_place(i), width_, text("l", n)), ";\n")
-                        : text("        l", n, " = ", value(int(n)), ";\n");
+      out.reads += pack ? text("        ", code_.load_pack(value, place, width_, text("l", n)), ";\n")
+                        : text("        l", n, " = ", this->value(int(n)), ";\n");
     }
   }
   return out;
@@ -181,19 +197,19 @@ SegmentElements::Loads SegmentElements::loads(int level, const Needs& needs, con
 
 // Rows that a thread fetches before it uses the first, in registers as they lie in memory: what it waits for most is
 // the first of them. 1 where nothing is read in packs.
-int SegmentElements::rows_at_once(int level, const Needs& needs, const Needs& cached) const {
+int SegmentElements::rows_at_once(int level, const Needs& needs, const Needs& cached, bool hold) const {
   int words = 0;
   for (size_t n = 0; n < segment_.body.size(); ++n)
-    if (needs[n] && !cached[n] && !is_held_before(int(n), level) && width_ > 1 && is_full_load(int(n)) &&
-        access(segment_.body[n], width_) == Access::pack)
-      words += std::max(1, int(size_of(code_.type(segment_.body[n].value).dtype)) * width_ / 4);
+    if (needs[n] && !cached[n] && !(hold && is_held_before(int(n), level)) && width_ > 1 &&
+        (is_put_before(int(n), level) || (is_full_load(int(n)) && access(segment_.body[n], width_) == Access::pack)))
+      words += std::max(1, int(size_of(code_.type(read_value(int(n))).dtype)) * width_ / 4);
   return words == 0 ? 1 : std::clamp(kWordsAtOnce / words, 1, kMostRowsAtOnce);
 }
 
 // The work of walk `level` on a thread's neighbouring elements from first_k, first_r, first_e on. `keep` comes last for
 // each element.
 std::string SegmentElements::elements(const Needs& needs, const Needs& cached, int level, const std::string& keep,
-                                      const std::string& reads) {
+                                      const std::string& reads, bool hold) {
   const bool guarded = fold_ != Fold::none;
   const char* in = "        ";
   std::string body, variables, puts;
@@ -206,7 +222,8 @@ std::string SegmentElements::elements(const Needs& needs, const Needs& cached, i
     }
     const bool drawn = draws_four(i, width_);
     const Access how = width_ > 1 && is_full_load(int(n)) ? access(i, width_) : Access::each;
-    if (drawn || how == Access::pack) body += text(in, "const R ", name(int(n)), " = R(l", n, "[j]);\n");
+    if (drawn || how == Access::pack || is_put_before(int(n), level))
+      body += text(in, "const R ", name(int(n)), " = R(l", n, "[j]);\n");
     else if (how == Access::same) body += text(in, "const R ", name(int(n)), " = l", n, ";\n");
     else body += in + instruction(int(n));
   }
@@ -228,6 +245,9 @@ std::string SegmentElements::elements(const Needs& needs, const Needs& cached, i
       whole += text(in, "s", s, "[j] = ", name(store.reg), ";\n");
       puts += text("      ", guarded ? "if (active) " : "",
                    code_.store_pack(store.value, "first_e", width_, text("s", s)), ";\n");
+      if (hold && held_[size_t(store.reg)] && put_early_[size_t(store.reg)] == store.value)
+        puts += text("      ", held_pack(store.reg), " = packed<", device_type(code_.type(store.value).dtype), ">(s", s,
+                     ").words;\n");
     }
   }
   whole += totals(Reach::full, level, in);

@@ -19,17 +19,21 @@ class SegmentElements : public SegmentSpread {
   static std::string name(int reg) { return text("r", reg); }
   std::string instruction(int reg) const;
   std::string elements(const Needs& needs, const Needs& cached, int level, const std::string& keep,
-                       const std::string& reads);
-  Loads loads(int level, const Needs& needs, const Needs& cached, int at_once);
-  int rows_at_once(int level, const Needs& needs, const Needs& cached) const;
+                       const std::string& reads, bool hold = true);
+  Loads loads(int level, const Needs& needs, const Needs& cached, int at_once, bool hold = true);
+  int rows_at_once(int level, const Needs& needs, const Needs& cached, bool hold = true) const;
+  bool holds() const { return std::ranges::count(held_, true) > 0; }
   std::string at_first(const std::string& reads) const;
   std::string kept_names(int most_level) const;
   std::string for_width(const std::string& body, const char* indent) const;
   std::string totals(Reach reach, int level, const char* indent) const;
 
+  int64_t rows_held_ = 0;  // of each thread
+
  private:
   std::string value(int reg) const;
   std::string pack_place(const Instruction& load);
+  Value read_value(int reg) const;    // that a walk reads for a register
   int64_t bytes_held(int reg) const;  // of a block's packs of one load
   bool is_held_before(int reg, int level) const;
   std::string held_pack(int reg) const;

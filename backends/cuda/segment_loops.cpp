@@ -93,8 +93,9 @@ std::string SegmentWriter::grouped() {
   else
     out += text("    const ", index_, " group = ", bundle, " * ", per_block_, " + threadIdx.x / ", lanes_,
                 ";\n    const int lane = threadIdx.x % ", lanes_, ";\n");
-  out += text("    const bool active = group < ", groups_, ";\n    const ", index_,
-              " first_k = active ? group : ", groups_ - (outer ? width_ : 1), ";\n    (void)lane, (void)active;\n");
+  const std::string spare = spare_threads() ? text(" && lane < ", lanes_) : "";
+  out += text("    const bool active = group < ", groups_, spare, ";\n    const ", index_, " first_k = group < ",
+              groups_, " ? group : ", groups_ - (outer ? width_ : 1), ";\n    (void)lane, (void)active;\n");
   if (!outer) out += text("    const ", index_, " k = first_k;\n    (void)k;\n");
   Needs cached(segment_.body.size(), false);
   for (int level = 0; level < walks_; ++level) {

@@ -25,10 +25,17 @@ class SegmentWriter : public SegmentElements {
   Needs kept_for_later(int level, const Needs& needs) const;
   std::string fold_variables(int level) const;
   std::string rows(int level, const Needs& needs, const Needs& cached, const std::string& keep);
+  std::string rows_between(int level, const Needs& needs, const Needs& cached, const std::string& keep,
+                           const std::string& from, const std::string& ends, bool hold);
+  std::string first_of_split() const;
+  bool goes_back(int level) const;
   std::string fold_of_lanes(int reg) const;
   std::string partial(int reg, const char* split) const;
   std::string put_parts(const std::vector<int>& which) const;
   std::string take_parts(const std::vector<int>& which) const;
+  std::string sums_of_parts(const std::vector<int>& which) const;
+  std::string take_sums(const std::vector<int>& which) const;
+  int64_t place_of(int reg, bool sums) const;
   std::string split_folds() const;
   std::string shared_folds(int level) const;
   std::string total_variables() const;

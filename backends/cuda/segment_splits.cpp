@@ -8,9 +8,14 @@ namespace neon::cuda {
 // Where a block's part of a reduction lies, of neighbour j: split by split, and there first all first neighbours, so
 // that threads beside each other have theirs beside each other.
 std::string SegmentWriter::partial(int reg, const char* split) const {
-  const auto n = std::ranges::find(reductions_, reg) - reductions_.begin();
-  return text("partials[", first_partial_ + n * splits_ * groups_, " + (", split, " * ", width_, " + j) * ",
-              groups_ / width_, "ll + first_k / ", width_, "]");
+  return text("partials[", place_of(reg, false), " + (", split, " * ", width_, " + j) * ", groups_ / width_,
+              "ll + first_k / ", width_, "]");
+}
+
+// Where the parts of a reduction begin, or its sums, which lie behind all parts.
+int64_t SegmentWriter::place_of(int reg, bool sums) const {
+  const int64_t n = std::ranges::find(reductions_, reg) - reductions_.begin();
+  return first_partial_ + (sums ? int64_t(reductions_.size()) * splits_ + n : n * splits_) * groups_;
 }
 
 // Each block puts its parts of the reductions `which` down,
@@ -41,12 +46,42 @@ std::string SegmentWriter::split_folds() const {
               take_parts(reductions_));
 }
 
+// Blocks of a bundle add up their parts: a warp for each number, its lanes for the splits.
+std::string SegmentWriter::sums_of_parts(const std::vector<int>& which) const {
+  const int64_t across = per_block_ / width_, packs = groups_ / width_;
+  std::string out;
+  for (size_t i = 0; i < which.size(); ++i) {
+    const std::string fold = fold_name(*segment_.body[size_t(which[i])].op);
+    const int64_t turn = int64_t(i) * splits_ / int64_t(which.size());  // so that other blocks begin with the next
+    out += text("    for (int n = (split + ", turn, ") % ", splits_, " * (kThreads / 32) + threadIdx.x / 32; n < ",
+                across * width_, "; n += ", splits_, " * (kThreads / 32)) {\n      const int pack = bundle * ", across,
+                " + n % ", across, ";\n      if (pack >= ", packs, ") continue;\n      const int at = n / ", across,
+                " * ", packs, " + pack;\n      R sum = ", fold, "::start<R>();\n#pragma unroll 8\n",
+                "      for (int s = threadIdx.x % 32; s < ", splits_, "; s += 32) sum = ", fold,
+                "::join<R>(sum, __ldcg(&partials[", place_of(which[i], false), " + s * ", groups_,
+                "ll + at]));\n      sum = fold_neighbours<", fold, ", 32, R>(sum, scratch);\n",
+                "      if (threadIdx.x % 32 == 0) partials[", place_of(which[i], true), " + at] = sum;\n    }\n");
+  }
+  return out;
+}
+
+std::string SegmentWriter::take_sums(const std::vector<int>& which) const {
+  std::string takes;
+  for (int reg : which)
+    takes += text("      h", reg, "[j] = __ldcg(&partials[", place_of(reg, true), " + j * ", groups_ / width_,
+                  "ll + first_k / ", width_, "]);\n");
+  return for_width(takes, "    ");
+}
+
 // All of them go on, once they all have done walk `level`.
 std::string SegmentWriter::shared_folds(int level) const {
   const std::vector<int> these = folds_of(level);
   if (these.empty()) return "";
-  return text(put_parts(these), "    meet(ticket + ", first_ticket_, " + 2 * bundle, ", splits_ * (level + 1), ");\n",
-              take_parts(these));
+  const auto meeting = [&](int64_t n) {
+    return text("    meet(ticket + ", first_ticket_, " + 2 * bundle, ", splits_ * n, ");\n");
+  };
+  if (!meets_twice()) return text(put_parts(these), meeting(level + 1), take_parts(these));
+  return text(put_parts(these), meeting(2 * level + 1), sums_of_parts(these), meeting(2 * level + 2), take_sums(these));
 }
 
 }  // namespace neon::cuda

@@ -1,4 +1,4 @@
-// How a segment spreads over threads, and what each walk over its elements needs.
+// How a segment spreads over threads and blocks.
 #include "backends/cuda/segment_spread.h"
 
 #include <algorithm>
@@ -8,6 +8,7 @@ namespace neon::cuda {
 namespace {
 
 constexpr int64_t kElementsOfManyBlocks = 256 * 1024;
+constexpr int kRegistersOfColumns = 96;  // of 128 that a thread has, for numbers of its columns
 // For totals: the most blocks, and the rounds of each block before there are more blocks than keep the GPU busy.
 constexpr int64_t kBlocksWanted = 1024, kRoundsOfTotals = 8;
 constexpr int kLeastAcross = 8;      // threads beside each other: a line of memory of 16-bit numbers
@@ -28,10 +29,10 @@ int power_of_two_from(int64_t n) {
 }  // namespace
 
 SegmentSpread::SegmentSpread(const Segment& segment, CodeText& code, int64_t busy_blocks)
-    : segment_(segment), code_(code) {
+    : SegmentWalks(segment, code) {
   split_axes();
-  find_levels();
   choose_width();
+  if (width_ > 1) choose_early_stores();
   choose_lanes(busy_blocks);
   choose_splits(busy_blocks);
   if (groups_ * reduced_ < (int64_t(1) << 30)) index_ = "int";
@@ -55,24 +56,6 @@ void SegmentSpread::split_axes() {
   }
 }
 
-void SegmentSpread::find_levels() {
-  for (size_t n = 0; n < segment_.body.size(); ++n) {
-    const Instruction& i = segment_.body[n];
-    const bool reduces = i.kind == Instruction::Kind::reduce;
-    int level = 0;
-    for (int input : i.inputs) level = std::max(level, level_[size_t(input)]);
-    level_.push_back(level + reduces);
-    walks_ = std::max(walks_, level_.back() + 1);
-    if (reduces) last_folding_ = std::max(last_folding_, level), reductions_.push_back(int(n));
-  }
-  last_storing_ = last_folding_;
-  auto look = [&](int reg) {
-    if (segment_.body[size_t(reg)].reach == Reach::full) last_storing_ = std::max(last_storing_, level_[size_t(reg)]);
-  };
-  for (const Store& store : segment_.stores) look(store.reg);
-  for (const Total& total : segment_.totals) look(total.reg);
-}
-
 // Wide only where there are threads enough all the same.
 void SegmentSpread::choose_width() {
   const int64_t side = fold_ == Fold::inner ? reduced_ : row_;
@@ -85,9 +68,9 @@ void SegmentSpread::choose_width() {
         fits = fits && int(size_of(code_.type(i.value).dtype)) * width <= kAccessBytes;
     for (const Store& store : segment_.stores)
       if (store.reach == Reach::full)
-        fits =
-            fits && int(size_of(code_.type(store.value).dtype)) * width <= kAccessBytes && !code_.recorded(store.value);
-    if (!fits) continue;
+        fits = fits && int(size_of(code_.type(store.value).dtype)) * width <= kAccessBytes &&
+               !code_.context().recorded.count(store.value.id);
+    if (!fits || (fold_ == Fold::outer && width * most_kept() > kRegistersOfColumns)) continue;
     width_ = width;
     break;
   }
@@ -117,8 +100,11 @@ void SegmentSpread::choose_lanes(int64_t busy_blocks) {
 // of threads than there are rows.
 int SegmentSpread::threads_across() const {
   const int64_t packs = (groups_ + width_ - 1) / width_;
-  if (width_ > 1 && !reductions_.empty() && !ends_after_one_walk())
-    return std::min(power_of_two_from(packs), kAcrossOfMeeting);
+  if (width_ > 1 && !reductions_.empty() && !ends_after_one_walk()) {
+    if (row_ != groups_) return std::min(power_of_two_from(packs), kAcrossOfMeeting);
+    const int64_t bundles = (packs + kThreads - 1) / kThreads;
+    return int((packs + bundles - 1) / bundles);
+  }
   const auto idle = [&](int across) { return (packs + across - 1) / across * across - packs; };
   int best = std::min(power_of_two_from(packs), 32);
   for (int across = best / 2; across >= kLeastAcross && kThreads / across <= reduced_; across /= 2)
@@ -135,17 +121,6 @@ int64_t SegmentSpread::rounds_of_totals(int64_t busy_blocks) const {
   return (all + blocks - 1) / blocks;
 }
 
-bool SegmentSpread::only_totals() const {
-  return !segment_.totals.empty() &&
-         std::ranges::none_of(segment_.stores, [](const Store& store) { return store.reach == Reach::full; });
-}
-
-bool SegmentSpread::ends_after_one_walk() const {
-  for (int level = 1; level < walks_; ++level)
-    if (std::ranges::count(needs_of_walk(level), true) > 0) return false;
-  return last_folding_ == 0;
-}
-
 // Tall columns are shared by several blocks, as many as keep memory busy: whoever goes on reads what each of them has
 // added up. When nothing but their folds is left to do after one walk, the last block does it; otherwise they meet, and
 // are no more than run at the same time.
@@ -158,49 +133,10 @@ void SegmentSpread::choose_splits(int64_t busy_blocks) {
   int64_t wanted = busy_blocks / bundles();
   if (!meets_) wanted = std::max(wanted, std::min(kTimesBusy * wanted, reduced_ / (lanes_ * kManyRowsOfLane)));
   splits_ = std::max<int64_t>(std::min(most, wanted), 1);
-  splits_ = (reduced_ + rows_of_split() - 1) / rows_of_split();
   meets_ = meets_ && splits_ > 1;
 }
 
-int64_t SegmentSpread::rows_of_split() const {
-  const int64_t rows = (reduced_ + splits_ - 1) / splits_;
-  return (rows + lanes_ - 1) / lanes_ * lanes_;
-}
-
-void SegmentSpread::add_needs(int reg, Needs& needs) const {
-  if (needs[size_t(reg)] || segment_.body[size_t(reg)].reach != Reach::full) return;
-  needs[size_t(reg)] = true;
-  for (int input : segment_.body[size_t(reg)].inputs) add_needs(input, needs);
-}
-
-// The walk in which full registers are stored is the last: what is stored may take the place of what is read, and a
-// walk may read it again.
-int SegmentSpread::store_level(int reg) const { return std::max(level_[size_t(reg)], last_storing_); }
-
-std::vector<int> SegmentSpread::folds_of(int level) const {
-  std::vector<int> out;
-  for (int reg : reductions_)
-    if (level_[size_t(reg)] == level + 1) out.push_back(reg);
-  return out;
-}
-
-// Full registers that the walk after `level` reductions computes or reads.
-SegmentSpread::Needs SegmentSpread::needs_of_walk(int level) const {
-  Needs needs(segment_.body.size(), false);
-  for (int reg : folds_of(level)) add_needs(segment_.body[size_t(reg)].inputs[0], needs);
-  for (const Store& store : segment_.stores)
-    if (store_level(store.reg) == level) add_needs(store.reg, needs);
-  for (const Total& total : segment_.totals)
-    if (store_level(total.reg) == level) add_needs(total.reg, needs);
-  return needs;
-}
-
 bool SegmentSpread::is_on_side(int axis) const { return segment_.reduced[size_t(axis)] == (fold_ == Fold::inner); }
-
-bool SegmentSpread::is_full_load(int reg) const {
-  const Instruction& i = segment_.body[size_t(reg)];
-  return i.reach == Reach::full && i.kind == Instruction::Kind::load && !i.strides.empty();
-}
 
 SegmentSpread::Access SegmentSpread::access(const Instruction& load, int width) const {
   const int first_axis = load.index ? 1 : 0;
@@ -220,6 +156,8 @@ SegmentSpread::Access SegmentSpread::access(const Instruction& load, int width) 
 }
 
 // Rows of a group that one thread takes, at the most.
-int64_t SegmentSpread::rows_of_thread() const { return splits_ > 1 ? rows_of_split() / lanes_ : items(); }
+int64_t SegmentSpread::rows_of_thread() const {
+  return splits_ > 1 ? (reduced_ + row_step() - 1) / row_step() : items();
+}
 
 }  // namespace neon::cuda

@@ -17,7 +17,10 @@ std::string SegmentWriter::fold_of_lanes(int reg) const {
   if (best)
     return for_width(
         text("      h", reg, "[j] = R(fold_best<", lanes_, ", ", across, ", R>(b", reg, "[j], scratch));\n"), "    ");
-  return text("    fold_apart<", fold_name(*reduce.op), ", ", across, ">(a", reg, ", scratch);\n",
+  const bool in_warps = across <= 32 && (across & (across - 1)) == 0;
+  const std::string how = in_warps ? text("fold_apart<", fold_name(*reduce.op), ", ", across, ">")
+                                   : text("fold_columns<", fold_name(*reduce.op), ", ", across, ", ", lanes_, ">");
+  return text("    ", how, "(a", reg, ", scratch);\n",
               for_width(text("      h", reg, "[j] = a", reg, "[j];\n"), "    "));
 }
 
@@ -80,31 +83,58 @@ std::string SegmentWriter::first_element() const {
 std::string SegmentWriter::rows(int level, const Needs& needs, const Needs& cached, const std::string& keep) {
   const bool in_registers = !keep.empty() || std::ranges::count(cached, true) > 0;
   const int64_t count = rows_of_thread();
-  const std::string first = splits_ > 1 ? text(index_, "(split) * ", rows_of_split(), " + ") : "";
-  const std::string ends = in_registers ? text(count) : text("rows", level);
-  std::string out;
-  if (!in_registers)
-    out = text("    const int ", ends, " = min(", count, ", int((", (reduced_ + along_ - 1) / along_ + lanes_ - 1,
-               "ll - (", first, "lane)) / ", lanes_, "));\n");
-  const auto row = [&](const char* i) {
-    return text("(", first, index_, "(lane) + ", index_, "(", i, ") * ", lanes_, ") * ", along_);
+  if (in_registers) return rows_between(level, needs, cached, keep, "0", text(count), true);
+  const std::string ends = text("rows", level), first = first_of_split();
+  const std::string out = text(
+      "    const int ", ends, " = ", spare_threads() ? text("lane >= ", lanes_, " ? 0 : ") : "", "min(", count,
+      ", int((", (reduced_ + along_ - 1) / along_ + row_step() - 1, "ll - (", first, "lane)) / ", row_step(), "));\n");
+  if (!holds() || rows_held_ == count) return out + rows_between(level, needs, cached, keep, "0", ends, holds());
+  const std::string middle = text("held", level);
+  const std::string held = rows_between(level, needs, cached, keep, "0", middle, true),
+                    others = rows_between(level, needs, cached, keep, middle, ends, false);
+  return text(out, "    const int ", middle, " = min(", rows_held_, ", ", ends, ");\n",
+              goes_back(level) ? others + held : held + others);
+}
+
+std::string SegmentWriter::first_of_split() const {
+  return splits_ > 1 ? text(index_, "(split) * ", lanes_, " + ") : "";
+}
+
+// Every other walk goes back: what the one before has read last is still in the cache.
+bool SegmentWriter::goes_back(int level) const { return meets_ && level % 2 == 1; }
+
+// The rows of a thread from `from` up to `ends`.
+std::string SegmentWriter::rows_between(int level, const Needs& needs, const Needs& cached, const std::string& keep,
+                                        const std::string& from, const std::string& ends, bool hold) {
+  const bool in_registers = !keep.empty() || std::ranges::count(cached, true) > 0;
+  const int64_t count = rows_of_thread();
+  const bool back = !in_registers && goes_back(level);
+  const auto row = [&](const std::string& i) {
+    return text("(", first_of_split(), index_, "(lane) + ", index_, "(", i, ") * ", row_step(), ") * ", along_);
   };
+  const auto nth = [&](const std::string& i) { return back ? text(ends, " - 1 - (", i, " - ", from, ")") : i; };
   const std::string element = text("      const ", index_, " first_e = ", first_element(), ";\n      (void)first_e;\n");
-  const int at_once = int(std::min<int64_t>(rows_at_once(level, needs, cached), count));
-  const Loads loaded = loads(level, needs, cached, at_once);
-  const std::string use = text("      const ", index_, " first_r = ", row("i"), ";\n",
-                               in_registers ? text("      if (first_r >= ", reduced_, ") break;\n") : "", element,
-                               elements(needs, cached, level, keep, loaded.variables + at_first(loaded.reads)));
+  const int at_once = int(std::min<int64_t>(rows_at_once(level, needs, cached, hold), count));
+  const Loads loaded = loads(level, needs, cached, at_once, hold);
+  const std::string use = text(
+      "      const ", index_, " first_r = ", row("i"), ";\n",
+      in_registers
+          ? text("      if (first_r >= ", reduced_, spare_threads() ? text(" || lane >= ", lanes_) : "", ") break;\n")
+          : "",
+      element, elements(needs, cached, level, keep, loaded.variables + at_first(loaded.reads), hold));
   if (at_once == 1)
-    return text(out, "#pragma unroll ", in_registers ? count : 4, "\n    for (int i = 0; i < ", ends, "; ++i) {\n", use,
-                "    }\n");
+    return text("#pragma unroll ", in_registers ? count : 4, "\n    for (int n = ", from, "; n < ", ends,
+                "; ++n) {\n      const int i = ", nth("n"), ";\n", use, "    }\n");
   // A row that is not there is fetched in the shape of the last, and not used.
   const std::string each = text("#pragma unroll\n      for (int u = 0; u < ", at_once, "; ++u) {\n");
-  return text(out, "#pragma unroll ", in_registers ? (count + at_once - 1) / at_once : 1,
-              "\n    for (int i0 = 0; i0 < ", ends, "; i0 += ", at_once, ") {\n", loaded.fetched, each, "      const ",
-              index_, " first_r = min(", index_, "(", row("(i0 + u)"), "), ", index_, "(", reduced_ - along_, "));\n",
-              element, at_first(loaded.fetch), "      }\n", each, "      const int i = i0 + u;\n      if (i >= ", ends,
-              ") break;\n", use, "      }\n    }\n");
+  const std::string limit = back
+                                ? text("max(", index_, "(", row(nth("n0 + u")), "), ", index_, "(0))")
+                                : text("min(", index_, "(", row("n0 + u"), "), ", index_, "(", reduced_ - along_, "))");
+  return text("#pragma unroll ", in_registers ? (count + at_once - 1) / at_once : 1, "\n    for (int n0 = ", from,
+              "; n0 < ", ends, "; n0 += ", at_once, ") {\n", loaded.fetched, each, "      const ", index_,
+              " first_r = ", limit, ";\n", element, at_first(loaded.fetch), "      }\n", each,
+              "      if (n0 + u >= ", ends, ") break;\n      const int i = ", nth("n0 + u"), ";\n", use,
+              "      }\n    }\n");
 }
 
 }  // namespace neon::cuda

@@ -83,7 +83,8 @@ std::vector<WideCase> wide_cases(DType d) {
     return cast(centred / sqrt(mean(square(centred), {0}) + 0.25), x.dtype());
   };
   // Means of numbers of size 1 are off by far less than their sums.
-  for (const Shape& shape : {Shape{6000, 64}, Shape{131072, 16}, Shape{20000, 3}, Shape{9999, 257}})
+  for (const Shape& shape : {Shape{6000, 64}, Shape{131072, 16}, Shape{20000, 3}, Shape{9999, 257}, Shape{40000, 96},
+                             Shape{1501, 4104}, Shape{300000, 64}})
     out.push_back({text("normal columns ", shape),
                    {{"a", d, shape}},
                    [=](Graph&, const std::vector<Expr>& x) { return normal_columns(x[0]); },
@@ -127,6 +128,18 @@ std::vector<WideCase> wide_cases(DType d) {
                      return both - cast(mean(cast(both, compute_type(both.dtype())), {axis}), both.dtype());
                    },
                    200});
+  for (const Shape& shape : {Shape{20000, 144}, Shape{100001, 64}})
+    out.push_back({text("a masked sum stored, and made normal with another array, ", shape),
+                   {{"a", d, shape}, {"b", d, shape}, {"x", d, shape}, {"y", d, shape}},
+                   [](Graph& graph, const std::vector<Expr>& x) {
+                     const Expr kept = (x[0] + x[1]) * apply("less", x[3].constant(0), x[3]);
+                     graph.output("kept", kept);
+                     const DType wide = compute_type(kept.dtype());
+                     const Expr g = cast(kept, wide), centred = cast(x[2], wide) - mean(cast(x[2], wide), {0});
+                     return cast(g - mean(g, {0}) - centred * mean(g * centred, {0}), kept.dtype());
+                   },
+                   800,
+                   "meet(ticket"});
   out.push_back({"columns, and all of it",
                  {{"a", d, {20000, 32}}},
                  [](Graph& graph, const std::vector<Expr>& x) {
