@@ -155,8 +155,7 @@ def noise(name, samples):
 TABLES = {"mlp/houses": 5 * 32 + 32 + 33 + 33 * 3}
 
 # For want of their data, or of the hours.
-UNMEASURED = {*TIMED_SEQUENCES, "bench/resnet18", "bench/vgg16-bn", "bench/mobilenet-v2", "bench/densenet121",
-              "bench/conv-5-7-11", "bench/c3d", "text/imdb-lstm", "text/ptb-words", "convnet/cifar10-allcnn",
+UNMEASURED = {*TIMED_SEQUENCES, "text/imdb-lstm", "text/ptb-words", "convnet/cifar10-allcnn",
               "convnet/cifar10-msra", "convnet/finetune", "convnet/i1k-alexnet-lrn", "mlp/mnist-branch", "mlp/mnist-merge",
               "mlp/mnist-small", "autoencoder/mnist-denoising", "gan/mnist-dcgan", "gan/mnist-wgan", "rbm/mnist-dbn",
               "rbm/mnist-rbm"}
