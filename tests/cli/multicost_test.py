@@ -52,6 +52,16 @@ class Parts(Case):
         with h5py.File(self.path("o.h5")) as file:
             np.testing.assert_allclose(file["multicost/train_allbranches"][:].sum(1), file["cost/train"][:], rtol=1e-5)
 
+    def test_a_run_in_two_parts_has_the_whole_curve(self):
+        rate = "optimizer.GradientDescentMomentum.learning_rate=0.5"
+        self.neon("-r", "1", "-s", "whole", "-o", "whole.h5", "--set", rate, self.spec(SPEC))
+        self.neon("-r", "1", "-s", "parts", "-o", "parts.h5", "-e", "1", "--set", rate, "s.yaml")
+        self.neon("resume", "parts", "-e", "2")
+        with h5py.File(self.path("whole.h5")) as whole, h5py.File(self.path("parts.h5")) as parts:
+            rows = parts["multicost/train_allbranches"][:]
+            self.assertEqual(rows.shape, (6, 2))
+            np.testing.assert_array_equal(rows, whole["multicost/train_allbranches"][:])
+
     def test_what_does_not_fit_is_refused(self):
         self.refused(2, self.spec(IRIS, callbacks="[TrainMulticost]"), says="TrainMulticost: the net has one output, whose cost is cost/train")
         self.refused(2, "-m", "2", self.spec(SPEC), says="each rank has a part of one; leave -m out")
