@@ -12,7 +12,7 @@ std::string SegmentWriter::partial(int reg, const char* split) const {
               "ll + first_k / ", width_, "]");
 }
 
-// Where the parts of a reduction begin, or its sums, which lie behind all parts.
+// The place of a reduction's first part, or of its first sum. All sums lie behind all parts.
 int64_t SegmentWriter::place_of(int reg, bool sums) const {
   const int64_t n = std::ranges::find(reductions_, reg) - reductions_.begin();
   return first_partial_ + (sums ? int64_t(reductions_.size()) * splits_ + n : n * splits_) * groups_;

@@ -76,14 +76,10 @@ class Remaker {
       double bytes = 0;
       for (Value value : read) bytes += double(graph_.type(value).bytes());
       if (bytes > kWorth * double(graph_.type(graph_.node(n).outputs[0]).bytes())) return;
-      nodes.insert(out_.nodes[size_t(reader)].begin(), out_.nodes[size_t(reader)].end());
-      made[reader] = {nodes.begin(), nodes.end()};
+      made[reader] = joined(reader, nodes);
       if (!layout_of_group(graph_, roles_, made[reader])) return;
     }
-    for (auto& [reader, nodes] : made) {
-      for (int m : nodes) groups_of_[size_t(m)].insert(reader);
-      out_.nodes[size_t(reader)] = std::move(nodes);
-    }
+    for (const auto& [reader, nodes] : made) give(reader, nodes);
     if (!made.empty()) drop_unread(from);
   }
 
@@ -102,12 +98,20 @@ class Remaker {
       if (!collect(n, from, reader, shape, nodes, read)) continue;
       if (std::ranges::any_of(read, [&](Value v) { return graph_.shape(v).elements() * kSmall > shape.elements(); }))
         continue;
-      nodes.insert(out_.nodes[size_t(reader)].begin(), out_.nodes[size_t(reader)].end());
-      const std::vector<int> made = {nodes.begin(), nodes.end()};
-      if (!layout_of_group(graph_, roles_, made)) continue;
-      for (int m : made) groups_of_[size_t(m)].insert(reader);
-      out_.nodes[size_t(reader)] = made;
+      const std::vector<int> made = joined(reader, nodes);
+      if (layout_of_group(graph_, roles_, made)) give(reader, made);
     }
+  }
+
+  // A group's nodes and these, in order.
+  std::vector<int> joined(int group, std::set<int> nodes) const {
+    nodes.insert(out_.nodes[size_t(group)].begin(), out_.nodes[size_t(group)].end());
+    return {nodes.begin(), nodes.end()};
+  }
+
+  void give(int group, const std::vector<int>& nodes) {
+    for (int n : nodes) groups_of_[size_t(n)].insert(group);
+    out_.nodes[size_t(group)] = nodes;
   }
 
   // The nodes that make what n makes in group `reader`, and the arrays that it must read for that.

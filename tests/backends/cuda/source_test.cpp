@@ -1,6 +1,7 @@
 // Generated kernels compile: every row of the elementwise table in every type, and every op case. Needs no GPU.
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <regex>
 #include <set>
 
 #include "backends/cuda/compile.h"
@@ -53,6 +54,20 @@ std::string read_after_write(const std::string& kernel) {
     const size_t put = call.rfind("put") + 1, get = call.rfind("get") + 1;  // 0: not there
     if (put > get) written.emplace(name, at);
     if (get > put && written.count(name)) return name;
+  }
+  return "";
+}
+
+// The array that blocks wrote before they met and read as what it was before: where its elements are not asked for as
+// the kernel has stored them. "" where there is none.
+std::string read_as_it_was(const std::string& kernel) {
+  const std::regex access("(put|pack_at|get)[a-z_]*<[^>]*>\\((p[0-9]+), (first_e)?|meet\\(");
+  std::set<std::string> written, before_meeting;
+  for (std::sregex_iterator i(kernel.begin(), kernel.end(), access), end; i != end; ++i) {
+    const std::smatch& found = *i;
+    if (found.str(0) == "meet(") before_meeting = written;
+    else if (found.str(1) == "put") written.insert(found.str(2));
+    else if (!found[3].matched && before_meeting.count(found.str(2))) return found.str(2);
   }
   return "";
 }
@@ -155,6 +170,7 @@ TEST_CASE("kernels of large arrays compile, and have the accesses that they shou
         const std::string kernel = source.substr(source.find("void __launch_bounds__(kThreads"));
         found = found || kernel.find(c.text) != kernel.npos;
         CHECK(read_after_write(kernel) == "");
+        CHECK(read_as_it_was(kernel) == "");
         sources.push_back(std::move(source));
       }
       CHECK(found);
