@@ -78,20 +78,31 @@ class Text : public Parametrized<Dataset, TextFilesParams> {
     std::string missing;
     const TextParts parts = read(context, missing);
     if (!missing.empty()) fail(ErrorKind::data, "no such file; looked for ", missing);
-    return finish(pieces_of_text(parts, params, common.validation, context), context);
+    return data_of(parts, context);
   }
 
   DataCheck check(const DataContext& context) const override {
     DataCheck out;
     const TextParts parts = read(context, out.missing);
     if (!out.missing.empty()) return out;
-    return check_of(finish(pieces_of_text(parts, params, common.validation, context), context));
+    return check_of(data_of(parts, context));
   }
 
  private:
+  Data data_of(const TextParts& parts, const DataContext& context) const {
+    Data out = pieces_of_text(parts, params, common.validation, context);
+    if (params.end_of_text && end_of_text(out.vocabulary) < 0)
+      fail(ErrorKind::config, "end_of_text: true puts ", kEndOfText, " behind each file, but ",
+           context.vocabulary       ? "the net was trained without this token"
+           : !params.merges.empty() ? text(params.vocabulary, " has no such token")
+                                    : "all of these are in the validation text",
+           "; leave it out");
+    return finish(std::move(out), context);
+  }
+
   TextParts read(const DataContext& context, std::string& missing) const {
     if (params.end_of_text && params.unit != name_of(TextUnit::bpe))
-      fail(ErrorKind::config, "end_of_text: is a token of unit: bpe, not of unit: ", params.unit, "; leave it out");
+      fail(ErrorKind::config, "end_of_text: true is for unit: bpe, not for unit: ", params.unit, "; leave it out");
     TextParts out;
     const auto take = [&](const std::string& path, std::string& to) {
       if (path.empty() || !missing.empty()) return std::string();

@@ -212,7 +212,7 @@ batch_size: 2
                 self.assertEqual(sample("--prompt", f"cd{end}ab"), f"cd{end}abcd\n")
                 self.assertEqual(sample(), "abcd\n", "begins behind an end")
         self.refused(2, spec, "--set", "dataset.Text.unit=characters", "--set", "dataset.Text.end_of_text=true",
-                     says="end_of_text: is a token of unit: bpe, not of unit: characters")
+                     says="end_of_text: true is for unit: bpe, not for unit: characters")
 
     def test_tokens_with_their_texts(self):
         self.write("merges.txt", "#version: 0.2\na b\nab c\n")

@@ -185,7 +185,7 @@ TEST_CASE("the end of a document is one token, and no pair reaches over it") {
   CHECK(tokenizer.encode("<|endoftext", "") == plain.encode("<|endoftext", ""));
 }
 
-TEST_CASE("files are documents where the data set is told so") {
+TEST_CASE("end_of_text ends each file as a document") {
   const TempDir dir;
   const std::string end(kEndOfText), merges = dir.write("merges.txt", "#version: 0.2\nt o\n");
   const auto tokens_of = [&](const Data& data) {
@@ -209,7 +209,27 @@ TEST_CASE("files are documents where the data set is told so") {
   CHECK((tokens_of(none) == std::vector<double>{256, 't' - 33} && !none.vocabulary.ends_documents));
   CHECK(error_of([&] {
           make("Text", {{"path", dir / "d.txt"}, {"end_of_text", "true"}})->load(offline());
-        }) == "config: end_of_text: is a token of unit: bpe, not of unit: characters; leave it out");
+        }) == "config: end_of_text: true is for unit: bpe, not for unit: characters; leave it out");
+}
+
+TEST_CASE("end_of_text is refused where the vocabulary has no such token") {
+  const TempDir dir;
+  const std::string merges = dir.write("merges.txt", ""), path = dir.write("a.txt", "one two three four");
+  json numbers = json::object();
+  for (int byte = 0; byte < 256; ++byte) numbers[bpe_letters(std::string(1, char(byte)))] = byte;
+  const std::string vocabulary = dir.write("vocab.json", numbers.dump());
+  const auto refused = [&](Keys keys, const DataContext& context = offline()) {
+    keys.push_back({"end_of_text", "true"});
+    return error_of([&] { loaded(keys, path, context); });
+  };
+  const std::string begin = "config: end_of_text: true puts <|endoftext|> behind each file, but ";
+  const Keys of_files = {{"merges", merges}, {"vocabulary", vocabulary}};
+  CHECK(refused(of_files) == begin + vocabulary + " has no such token; leave it out");
+  CHECK(refused({{"vocabulary_size", "260"}, {"validation", "0.3"}}) ==
+        begin + "all of these are in the validation text; leave it out");
+  DataContext context = offline();
+  context.vocabulary = loaded(of_files, path).vocabulary;
+  CHECK(refused({}, context) == begin + "the net was trained without this token; leave it out");
 }
 
 TEST_CASE("a validation text begins inside no end of a document") {
