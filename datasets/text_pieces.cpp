@@ -84,7 +84,8 @@ std::set<std::string> strangers(const Tokenizer& tokenizer, const std::string& g
 // `place`, or where the character or kEndOfText begins inside which it is.
 size_t start_of_unit(std::string_view text, size_t place) {
   while (place > 0 && (uint8_t(text[place]) & 0xc0) == 0x80) --place;
-  const size_t before = place - std::min(place, kEndOfText.size() - 1), found = text.find(kEndOfText, before);
+  const size_t before = place - std::min(place, kEndOfText.size() - 1);
+  const size_t found = text.substr(0, place + kEndOfText.size() - 1).find(kEndOfText, before);
   return found < place ? found : place;
 }
 
