@@ -8,6 +8,17 @@
 
 namespace neon {
 
+namespace {
+
+// Row i of `from`, which may be shorter, to row `at` of `to`.
+void copy_row(const Tensor& from, int64_t i, Tensor& to, int64_t at) {
+  const Tensor row = from.rows(i, 1);
+  NEON_ASSERT(from.dtype() == to.dtype() && row.bytes() <= to.rows(at, 1).bytes());
+  std::memcpy(to.rows(at, 1).data(), row.data(), row.bytes());
+}
+
+}  // namespace
+
 Predictor::Predictor(const CommandLine& line, const OpenedRun& opened, const StoredData& stored, std::string path)
     : opened_(opened), stored_(stored), path_(std::move(path)), weights_(sound_weights(opened, path_)) {
   RunOptions options = options_of(line, opened);
@@ -83,9 +94,7 @@ Tensor Predictor::run_alike(const Tensor& samples, int64_t steps) {
   const Tensor* all = &samples;
   if (count < with.batch) {
     filled_ = Tensor(samples.dtype(), Shape{with.batch}.concat(samples.shape().slice(1, samples.shape().rank())));
-    const size_t each = samples.bytes() / size_t(count);
-    for (int64_t i = 0; i < with.batch; ++i)
-      std::memcpy(filled_.rows(i, 1).data(), samples.rows(std::min(i, count - 1), 1).data(), each);
+    for (int64_t i = 0; i < with.batch; ++i) copy_row(samples, std::min(i, count - 1), filled_, i);
     all = &filled_;
   }
   with.program->bind("data", all->data());
@@ -105,14 +114,8 @@ void Predictor::find_buckets(DType dtype) {
   lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
   std::erase_if(lengths, [&](int64_t steps) { return steps >= longest; });
   const StepGraph whole = graph_of({dtype, 0}, 1);
-  for (const int64_t steps : lengths) {
-    try {
-      check_same_weights(whole, graph_of({dtype, steps}, 1), longest, steps);
-      buckets_->push_back(steps);
-    } catch (const Error& error) {  // as of a filter that is longer; the next bucket takes such sequences
-      if (error.kind() != ErrorKind::config) throw;
-    }
-  }
+  for (const int64_t steps : lengths)  // the next bucket takes sequences that are too short
+    if (step_of_length(whole, longest, steps, [&] { return graph_of({dtype, steps}, 1); })) buckets_->push_back(steps);
   for (const auto& [name, value] : whole.graph.outputs()) whole_.emplace(name, whole.graph.type(value));
 }
 
@@ -129,25 +132,19 @@ std::map<int64_t, std::vector<int64_t>> Predictor::by_length(const Tensor& sampl
 // Samples of a bucket run together, and their numbers go back to their places. Numbers of steps that a bucket has not
 // are those of padding: 0, and -1 among labels.
 Tensor Predictor::run_by_length(const Tensor& samples) {
-  const auto rows_of = [&](const char* name, double fill) {
-    const TensorType& type = whole_.at(name);
-    Tensor out(type.dtype, type.shape.with(0, samples.shape()[0]));
-    for (int64_t i = 0; i < out.elements(); ++i) out.set(i, fill);
-    return out;
+  const auto rows_of = [&](const char* name) {
+    const auto type = whole_.find(name);
+    if (type == whole_.end()) return Tensor();
+    return Tensor(type->second.dtype, type->second.shape.with(0, samples.shape()[0]));
   };
-  Tensor y = rows_of("y", 0), predicted, own;
-  if (whole_.contains("predicted")) predicted = rows_of("predicted", -1);
-  if (whole_.contains("own")) own = rows_of("own", 0);
+  Tensor y = rows_of("y"), predicted = rows_of("predicted"), own = rows_of("own");
+  if (!predicted.empty()) std::ranges::fill(predicted.as<int32_t>(), -1);
   for (const auto& [steps, rows] : by_length(samples)) {
     Tensor some(samples.dtype(), samples.shape().with(0, int64_t(rows.size())));
-    for (size_t i = 0; i < rows.size(); ++i)
-      std::memcpy(some.rows(int64_t(i), 1).data(), samples.rows(rows[i], 1).data(), some.bytes() / rows.size());
+    for (size_t i = 0; i < rows.size(); ++i) copy_row(samples, rows[i], some, int64_t(i));
     const Tensor found = run_alike(some, steps);
     const auto put = [&](const Tensor& from, Tensor& to) {
-      const int64_t wide = to.empty() ? 0 : to.elements() / to.shape()[0];
-      const int64_t given = to.empty() ? 0 : from.elements() / from.shape()[0];
-      for (size_t i = 0; i < rows.size(); ++i)
-        for (int64_t k = 0; k < given; ++k) to.set(rows[i] * wide + k, from.at(int64_t(i) * given + k));
+      for (size_t i = 0; i < rows.size() && !to.empty(); ++i) copy_row(from, int64_t(i), to, rows[i]);
     };
     put(found, y), put(predicted_, predicted), put(own_, own);
   }

@@ -99,6 +99,16 @@ void check_same_weights(const StepGraph& whole, const StepGraph& shortest, int64
   }
 }
 
+std::optional<StepGraph> step_of_length(const StepGraph& whole, int64_t whole_steps, int64_t steps,
+                                        const std::function<StepGraph()>& make) try {
+  StepGraph out = make();
+  check_same_weights(whole, out, whole_steps, steps);
+  return out;
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::config) throw;
+  return std::nullopt;
+}
+
 std::string buckets_text(const LengthBuckets& buckets, const std::vector<int32_t>& order, int64_t batch,
                          int64_t steps) {
   const std::span<const int32_t> all(order);

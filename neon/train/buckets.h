@@ -1,5 +1,7 @@
 // Batches of sequences of similar lengths: a spec's `buckets`, and the programs that a step then has.
 #pragma once
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,11 @@ SampleBuckets buckets_of_evaluation(const Buckets& buckets, const DataLayout& da
 
 // Throws a config error unless a step of the shortest sequences has the parameters and states of `whole`.
 void check_same_weights(const StepGraph& whole, const StepGraph& shortest, int64_t whole_steps, int64_t steps);
+
+// What `make` makes for sequences of so many steps. None where the net does not take them as it takes those of `whole`:
+// a filter may have more steps, or a layer other weights.
+std::optional<StepGraph> step_of_length(const StepGraph& whole, int64_t whole_steps, int64_t steps,
+                                        const std::function<StepGraph()>& make);
 
 // "batches of up to 7, 12 or 40 steps: 11 % of the steps are padding, 62 % without buckets". `order`: of an epoch.
 std::string buckets_text(const LengthBuckets& buckets, const std::vector<int32_t>& order, int64_t batch, int64_t steps);

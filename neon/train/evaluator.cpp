@@ -48,15 +48,10 @@ EvaluationSteps steps_of_evaluation(const DataLayout& layout, const SampleBucket
   StepGraph whole = make(layout);
   std::vector<int64_t> lengths;
   for (const int64_t steps : wanted ? wanted->steps : lengths) {
-    try {
-      StepGraph graph = make(layout.with_steps(steps));
-      check_same_weights(whole, graph, layout.sample[0], steps);
-      if (!have_same_results(whole, graph)) continue;
-      out.graphs.push_back(std::move(graph));
-      lengths.push_back(steps);
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::config) throw;
-    }
+    auto graph = step_of_length(whole, layout.sample[0], steps, [&] { return make(layout.with_steps(steps)); });
+    if (!graph || !have_same_results(whole, *graph)) continue;
+    out.graphs.push_back(std::move(*graph));
+    lengths.push_back(steps);
   }
   if (!lengths.empty() && lengths.back() == wanted->steps.back())
     out.buckets = std::make_shared<const LengthBuckets>(sorted_into_buckets(wanted->lengths, lengths));
