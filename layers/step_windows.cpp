@@ -27,29 +27,34 @@ Windows over_image_row(Windows windows) {
   return windows;
 }
 
-Expr as_windowed_sequence(LayerContext& context, Expr y, Expr x, const Windows& windows) {
+namespace {
+
+// y (N,1,T',K) as a sequence (N,T',K), of as many steps as `count` makes of those of x, but at least 1.
+Expr as_sequence(LayerContext& context, Expr y, Expr x, auto&& count) {
   const Shape& shape = y.shape();
   const Expr out = reshape(y, {shape[0], shape[2], shape[3]});
   context.mark_sequence(out);
-  const Value given = context.lengths(x);
-  if (!given) return out;
-  const double room = double(windows.before[0] + windows.after[0] - windows.extent(0));
-  const Expr lengths = cast(context.expr(given), DType::f32);
-  const Expr count = apply("floor", (lengths + room) / double(windows.strides[0])) + 1.0;
-  context.set_lengths(out, cast(maximum(count, 1), DType::i32));
+  if (const Value lengths = context.lengths(x)) {
+    const Expr steps = count(cast(context.expr(lengths), DType::f32));
+    context.set_lengths(out, cast(maximum(steps, 1), DType::i32));
+  }
   return out;
 }
 
+// The steps that a window reaches past the padding.
+double reach(const Windows& windows) { return double(windows.extent(0) - windows.before[0] - windows.after[0]); }
+
+}  // namespace
+
+Expr as_windowed_sequence(LayerContext& context, Expr y, Expr x, const Windows& windows) {
+  return as_sequence(context, y, x, [&](Expr steps) {
+    return apply("floor", (steps - reach(windows)) / double(windows.strides[0])) + 1.0;
+  });
+}
+
 Expr as_unwound_sequence(LayerContext& context, Expr y, Expr x, const Windows& windows) {
-  const Shape& shape = y.shape();
-  const Expr out = reshape(y, {shape[0], shape[2], shape[3]});
-  context.mark_sequence(out);
-  const Value given = context.lengths(x);
-  if (!given) return out;
-  const double more = double(windows.extent(0) - windows.before[0] - windows.after[0]);
-  const Expr count = (cast(context.expr(given), DType::f32) - 1.0) * double(windows.strides[0]) + more;
-  context.set_lengths(out, cast(maximum(count, 1), DType::i32));
-  return out;
+  return as_sequence(context, y, x,
+                     [&](Expr steps) { return (steps - 1.0) * double(windows.strides[0]) + reach(windows); });
 }
 
 void check_step_windows(Expr x, const Windows& windows, const char* what) {
