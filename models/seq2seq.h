@@ -26,8 +26,7 @@ struct Seq2SeqParams {
       closed(0, 100'000));
     p("connections", &Seq2SeqParams::connections,
       "The number of the encoder's cell, from 0, with whose last state each of the decoder's cells begins; -1: it "
-      "begins "
-      "at 0. Default: in the same order.",
+      "begins at 0. Default: in the same order.",
       at_least(-1), Alias{"decoder_connections"});
     p("beams", &Seq2SeqParams::beams,
       "Sequences that an evaluation of sequences and predict keep of each sample at every step; the best is predicted. "

@@ -63,6 +63,26 @@ inline std::vector<std::string> pairs(const std::string& more = "") {
           transformer("SinusoidalPositions")};
 }
 
+// Checks that a decoder predicts the labels `wanted` of a golden file.
+inline void predicts(const GoldenNet& example, const Arithmetic& arithmetic, const neon::Setting& wanted) {
+  neon::DataLayout layout = example.data.layout();
+  layout.target_steps = layout.target[0];
+  const neon::StepGraph graph = evaluation_graph(example.network, nullptr, {}, layout, 8, example.options);
+  neon::Variables variables;
+  const auto program = compile_for_cpu(graph.graph, variables, arithmetic.options);
+  example.start(variables);
+  const auto samples = example.samples(0);
+  program->bind("data", example.data.inputs.data());
+  program->bind("indices", samples.data());
+  program->run(0);
+  const neon::Tensor predicted = program->output("predicted"), labels = tensor_of(wanted, neon::DType::f64);
+  REQUIRE(predicted.shape() == labels.shape());
+  for (int64_t i = 0; i < labels.elements(); ++i) {
+    INFO(i);
+    CHECK(predicted.at(i) == labels.at(i));
+  }
+}
+
 // An evaluation's results for these strings: the labels that the net predicts, or its outputs for the labels given.
 // Row i is sample sample_of_row(i).
 inline int64_t sample_of_row(int64_t i) {

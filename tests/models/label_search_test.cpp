@@ -12,20 +12,6 @@ using Catch::Contains;
 
 namespace {
 
-Tensor predicted_by(const GoldenNet& example, const Arithmetic& arithmetic) {
-  DataLayout layout = example.data.layout();
-  layout.target_steps = layout.target[0];
-  const StepGraph graph = evaluation_graph(example.network, nullptr, {}, layout, 8, example.options);
-  Variables variables;
-  const auto program = compile_for_cpu(graph.graph, variables, arithmetic.options);
-  example.start(variables);
-  const auto samples = example.samples(0);
-  program->bind("data", example.data.inputs.data());
-  program->bind("indices", samples.data());
-  program->run(0);
-  return program->output("predicted").clone();
-}
-
 void replace_layers(Setting& net, const Setting& layers) {
   for (auto& entry : net.entries)
     if (entry.key == "layers") entry.value = layers;
@@ -74,13 +60,7 @@ TEST_CASE("beams find the sequences of the golden files, and wide ones the best 
         if (size_of(arithmetic.dtype) == 2) continue;
         replace_layers(net, at(search, "layers"));
         INFO(at(net, "title").value << ", " << arithmetic.name << ", search " << (&search - searches.data()));
-        const Tensor predicted = predicted_by(GoldenNet(net, arithmetic.dtype), arithmetic),
-                     wanted = tensor_of(at(search, "predicted"), DType::f64);
-        REQUIRE(predicted.shape() == wanted.shape());
-        for (int64_t i = 0; i < wanted.elements(); ++i) {
-          INFO(i);
-          CHECK(predicted.at(i) == wanted.at(i));
-        }
+        predicts(GoldenNet(net, arithmetic.dtype), arithmetic, at(search, "predicted"));
       }
   }
 }

@@ -56,23 +56,7 @@ TEST_CASE("a decoder predicts the golden files' labels, each from those before")
   for (const Setting& net : golden("models/golden/seq2seq.json").items)
     for (const Arithmetic& arithmetic : arithmetics()) {
       INFO(at(net, "title").value << ", " << arithmetic.name);
-      const GoldenNet example(net, arithmetic.dtype);
-      DataLayout layout = example.data.layout();
-      layout.target_steps = layout.target[0];
-      const StepGraph graph = evaluation_graph(example.network, nullptr, {}, layout, 8, example.options);
-      Variables variables;
-      const auto program = compile_for_cpu(graph.graph, variables, arithmetic.options);
-      example.start(variables);
-      const auto samples = example.samples(0);
-      program->bind("data", example.data.inputs.data());
-      program->bind("indices", samples.data());
-      program->run(0);
-      const Tensor predicted = program->output("predicted"), wanted = tensor_of(at(net, "predicted"), DType::f64);
-      REQUIRE(predicted.shape() == wanted.shape());
-      for (int64_t i = 0; i < wanted.elements(); ++i) {
-        INFO(i);
-        CHECK(predicted.at(i) == wanted.at(i));
-      }
+      predicts(GoldenNet(net, arithmetic.dtype), arithmetic, at(net, "predicted"));
     }
 }
 

@@ -8,7 +8,9 @@ INIT = "GlorotUniform"
 
 
 def by_sample(lengths, formula):
-    """The formula on each sequence alone, cut to its length; zeros behind the steps of shorter results."""
+    """The formula on each sequence alone, cut to its length; zeros behind the steps of shorter results. None: all of x."""
+    if lengths is None:
+        return formula
 
     def run(x, **p):
         return torch.nn.utils.rnn.pad_sequence([formula(one[None, :n], **p)[0] for one, n in zip(x, lengths)], True)
@@ -32,11 +34,11 @@ def convolutions(case):
                         {"causal": True}, {"causal": True, "dilation": 2, "stride": 2}):
             formula = lambda x, o=options, **p: convolved(x, p, **o)
             case({"Convolution": {"fshape": [3, 6], **options, **init}}, x,
-                 by_sample(lengths, formula) if lengths else formula, sequence=True, lengths=lengths,
+                 by_sample(lengths, formula), sequence=True, lengths=lengths,
                  **{"L/W": draw("W", (6, 3, 4 // options.get("groups", 1)), 0.5)})
         whole = lambda x, **p: torch.tanh(convolved(x, p, padding=2) + p["L_bias/b"])
         case({"Conv": {"fshape": 5, "nofm": 2, "padding": 2, "bias": INIT, "activation": "Tanh", **init}}, x,
-             by_sample(lengths, whole) if lengths else whole, sequence=True, lengths=lengths,
+             by_sample(lengths, whole), sequence=True, lengths=lengths,
              **{"L/W": draw("W", (2, 5, 4), 0.5), "L_bias/b": draw("b", 2)})
 
 
@@ -51,11 +53,11 @@ def deconvolutions(case):
         for options in {}, {"stride": 2, "padding": 1}, {"dilation": 2, "padding": 2}, {"groups": 2, "stride": 3}:
             formula = lambda x, o=options, **p: unwound(x, p, **o)
             case({"Deconvolution": {"fshape": [3, 6], **options, **init}}, x,
-                 by_sample(lengths, formula) if lengths else formula, sequence=True, lengths=lengths,
+                 by_sample(lengths, formula), sequence=True, lengths=lengths,
                  **{"L/W": draw("W", (4, 3, 6 // options.get("groups", 1)), 0.5)})
         whole = lambda x, **p: torch.tanh(unwound(x, p, stride=2) + p["L_bias/b"])
         case({"Deconv": {"fshape": 2, "nofm": 3, "stride": 2, "bias": INIT, "activation": "Tanh", **init}}, x,
-             by_sample(lengths, whole) if lengths else whole, sequence=True, lengths=lengths,
+             by_sample(lengths, whole), sequence=True, lengths=lengths,
              **{"L/W": draw("W", (4, 2, 3), 0.5), "L_bias/b": draw("b", 3)})
 
 
@@ -82,9 +84,9 @@ def poolings(case):
                 stride, padding = options.get("strides", size), options.get("padding", 0)
                 formula = lambda x, o=(op, size, stride, padding): pooled(x, *o)
                 case({"Pooling": {"fshape": size, "op": op, **options}}, x,
-                     by_sample(lengths, formula) if lengths else formula, sequence=True, lengths=lengths)
+                     by_sample(lengths, formula), sequence=True, lengths=lengths)
             formula = lambda x, op=op: pooled(x, op, x.shape[1], 1, 0)
-            row = by_sample(lengths, formula) if lengths else formula
+            row = by_sample(lengths, formula)
             case({"Pooling": {"fshape": "all", "op": op}}, x, lambda x, row=row: row(x)[:, 0], sequence=True,
                  lengths=lengths)
 
