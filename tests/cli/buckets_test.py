@@ -72,6 +72,16 @@ class Buckets(Case):
                             else:
                                 self.assertEqual(others[name], number, name)
 
+    def test_sequences_that_are_all_too_short_for_a_net_are_evaluated_as_long_ones(self):
+        self.walks()
+        self.write("short.csv", "who,x,kind\na,0.5,u\na,0.25,u\nb,-1,d\nc,1,u\nc,2,u\nc,3,u\n")
+        text = WALKS.replace("test: 0", "test: short.csv").replace("layers:\n", "layers:\n  - Conv: {fshape: 4, nofm: 4, init: Kaiming}\n")
+        self.neon("-r", "2", "-s", "m.safetensors", self.write("s.yaml", text))
+        whole = self.neon("eval", "m.safetensors").out
+        self.assertIn("3 samples", whole)
+        for buckets in "2", "[1, 2]":
+            self.assertEqual(self.neon("eval", "m.safetensors", "--set", f"buckets={buckets}").out, whole)
+
     def test_predictions_by_length_are_those_at_full_length(self):
         self.walks(count=300)
         steps = "  - GRU: {output_size: 6, init: GlorotUniform}\n  - Affine: {nout: OUT, init: GlorotUniform}\n"
@@ -79,10 +89,12 @@ class Buckets(Case):
         self.write("steps.csv", "\n".join(",".join(row[:2] + [row[1] if i else "y"]) for i, row in enumerate(rows)) + "\n")
         one = "layers:\n" + steps.replace("OUT", "1") + "cost: MeanSquared\noptimizer: Adam\nbatch_size: 8\nepochs: 1\n"
         numbers = "dataset: {Sequences: {path: steps.csv, id: who, target: y, task: regression, test: 0, each_step: true}}\n" + one
-        for name, text, data in (("classes", WALKS, "walks.csv"), ("numbers", numbers, "steps.csv"),
+        labels = WALKS.replace("test: 0", "test: 0, each_step: true").replace("  - RecurrentLast\n", "")
+        for name, text, data in (("classes", WALKS, "walks.csv"), ("numbers", numbers, "steps.csv"), ("labels", labels, "walks.csv"),
                                  ("filters", WALKS.replace("layers:\n", "layers:\n  - Conv: {fshape: 4, nofm: 4, init: Kaiming}\n"), "walks.csv")):
             self.neon("-r", "2", "-s", "m.safetensors", self.write("s.yaml", text))
             whole = self.neon("predict", "m.safetensors", data).out
+            self.assertEqual(whole.startswith("sample,classes\n"), name == "labels")
             self.assertGreater(len(whole.splitlines()), 300)
             for buckets in "4", "[3, 9, 27]", "40":
                 with self.subTest(name=name, buckets=buckets):
