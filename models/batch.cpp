@@ -150,7 +150,7 @@ DataLayout DataLayout::with_steps(int64_t steps) const {
   DataLayout out = *this;
   out.held_steps = sample[0];
   out.sample = of_steps(sample, steps);
-  if (steps_have_targets()) out.target = of_steps(target, steps);
+  if (steps_have_targets() && target.rank() > 0) out.target = of_steps(target, steps);  // predictions have none
   return out;
 }
 

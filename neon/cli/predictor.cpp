@@ -138,7 +138,7 @@ Tensor Predictor::run_by_length(const Tensor& samples) {
     return Tensor(type->second.dtype, type->second.shape.with(0, samples.shape()[0]));
   };
   Tensor y = rows_of("y"), predicted = rows_of("predicted"), own = rows_of("own");
-  if (!predicted.empty()) std::ranges::fill(predicted.as<int32_t>(), -1);
+  for (int64_t i = 0; i < (predicted.empty() ? 0 : predicted.elements()); ++i) predicted.set(i, -1);
   for (const auto& [steps, rows] : by_length(samples)) {
     Tensor some(samples.dtype(), samples.shape().with(0, int64_t(rows.size())));
     for (size_t i = 0; i < rows.size(); ++i) copy_row(samples, rows[i], some, int64_t(i));
