@@ -72,6 +72,17 @@ class Buckets(Case):
                             else:
                                 self.assertEqual(others[name], number, name)
 
+    def test_ranks_evaluate_by_length_together(self):
+        """The samples of a metric that takes them all at once come from several ranks, in the order of the set."""
+        self.walks()
+        more = WALKS.replace("test: 0", "test: walks.csv").replace("batch_size", "metrics: AUC\nbatch_size").replace("0.02", "1.0e-30")
+        spec, seen = self.write("s.yaml", more), set()
+        for ranks in "1", "2", "3":
+            for buckets in "0", "4":
+                out = self.neon("-d", "f64", "-r", "2", "-e", "1", "-m", ranks, "--set", f"buckets={buckets}", spec).out
+                seen.add(re.search(r"(?m)^test: AUC_POS_1 [\d.]+ %  test cost [\d.]+", out)[0])
+        self.assertEqual(len(seen), 1, seen)
+
     def test_sequences_that_are_all_too_short_for_a_net_are_evaluated_as_long_ones(self):
         self.walks()
         self.write("short.csv", "who,x,kind\na,0.5,u\na,0.25,u\nb,-1,d\nc,1,u\nc,2,u\nc,3,u\n")

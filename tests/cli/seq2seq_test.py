@@ -49,6 +49,7 @@ class Sequences(Case):
         self.assertEqual(self.neon("predict", "m.safetensors", "strings.npy").out, "sample,classes\n0,d c b a\n1,b e\n2,c\n")
         beams = self.neon("predict", "m.safetensors", "strings.npy", "--set", "layers[0].beams=4", "--set", "layers[0].length_penalty=1")
         self.assertEqual(beams.out, "sample,classes\n0,d c b a\n1,b e\n2,c\n")
+        self.assertEqual(self.neon("predict", "m.safetensors", "strings.npy", "--set", "buckets=[1, 2]").out, beams.out)
         self.assertIn("EditDistance", self.neon("eval", "m.safetensors", "--set", "layers[0].beams=2").out)
         self.assertIn("layers[0].Seq2Seq.beams: 0 is not in [1, 1024]", self.neon("eval", "m.safetensors", "--set", "layers[0].beams=0", code=2).err)
         lines = self.neon("predict", "m.safetensors", "strings.npy", "--format", "json").out.splitlines()
@@ -100,6 +101,9 @@ class Sequences(Case):
         np.save(self.path("x.npy"), x_test[:2])
         known = [" ".join(str(label) for label in row if label > 0) for row in y_test[:2]]
         self.assertEqual(self.neon("predict", "m.safetensors", "x.npy").out, f"sample,classes\n0,{known[0]}\n1,{known[1]}\n")
+        np.save(self.path("x.npy"), x_test)
+        predicted = [self.neon("predict", "m.safetensors", "x.npy", "--set", f"buckets={buckets}").out for buckets in (0, 3)]
+        self.assertEqual(predicted[0], predicted[1])
         for name, place, value, says in (
                 ("x_train", (1, 0, 0), np.nan, "x_train: row 1, step 0 has NaN; expected finite numbers, and NaN in all"),
                 ("x_train", (2, 8, 1), 1, "x_train: row 2, step 8 has NaN; expected finite numbers"),
