@@ -53,10 +53,8 @@ EvaluationSteps steps_of_evaluation(const DataLayout& layout, const SampleBucket
     out.graphs.push_back(std::move(*graph));
     lengths.push_back(steps);
   }
-  if (!lengths.empty() && lengths.back() == wanted->steps.back())
-    out.buckets = std::make_shared<const LengthBuckets>(sorted_into_buckets(wanted->lengths, lengths));
-  else out.graphs.clear();
-  if (out.graphs.empty()) out.graphs.push_back(std::move(whole));
+  if (lengths.empty() || lengths.back() < wanted->steps.back()) out.graphs.push_back(std::move(whole));
+  if (wanted) out.buckets = std::make_shared<const LengthBuckets>(sorted_into_buckets(wanted->lengths, lengths));
   return out;
 }
 
