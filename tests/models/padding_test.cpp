@@ -212,6 +212,16 @@ TEST_CASE("a batch that is cut to the length of its longest sequence has the bit
 }
 
 // One sample alone has the cost that it has in a batch with longer ones.
+TEST_CASE("batches of fewer steps have fewer targets, where targets are known at all") {
+  DataLayout layout;
+  layout.sample = {9, 2}, layout.target = {9}, layout.label_of = LabelOf::step, layout.ragged = true;
+  const DataLayout shorter = layout.with_steps(4);
+  CHECK((shorter.sample == Shape{4, 2} && shorter.target == Shape{4} && shorter.held_steps == 9));
+  layout.target = {};
+  const DataLayout predicted = layout.with_steps(4);
+  CHECK((predicted.sample == Shape{4, 2} && predicted.target == Shape{} && predicted.held_steps == 9));
+}
+
 TEST_CASE("the cost of padded steps is that of the steps alone") {
   for (const char* over : {"RecurrentLast", "RecurrentSum", "RecurrentMean", "RecurrentMax"}) {
     INFO(over);
