@@ -77,12 +77,13 @@ Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, co
   Graph& graph = context.graph;
   bool trained = false;
   auto parameter = [&](const char* part, double fill) {
-    const Expr own = context.stored_parameter({.name = name + "/" + part,
-                                               .layer = name,
-                                               .layer_class = "BatchNorm",
-                                               .shape = stored,
-                                               .fill = fill,
-                                               .fan = {1, 1}});
+    const Expr own = context.parameter({.name = name + "/" + part,
+                                        .layer = name,
+                                        .layer_class = "BatchNorm",
+                                        .shape = stored,
+                                        .fill = fill,
+                                        .fan = {1, 1}},
+                                       context.master_dtype);
     trained = trained || is_trained(context, own);
     return cast(own, context.arithmetic_dtype);
   };

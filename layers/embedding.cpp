@@ -47,15 +47,15 @@ struct Embedding : Parametrized<Layer, EmbeddingParams> {
            " tokens; leave vocab_size out to have a row for each");
     if (params.pad_idx && *params.pad_idx >= rows)
       fail(ErrorKind::config, "pad_idx is ", *params.pad_idx, ", but the tokens are 0 to ", rows - 1);
-    const Expr table =
-        context.stored_parameter({.name = context.layer + "/W",
-                                  .layer = context.layer,
-                                  .layer_class = "Embedding",
-                                  .shape = {rows, features},
-                                  .initializer = &*params.init,
-                                  .fan = {.in = rows, .out = features, .rows = rows, .columns = features},
-                                  .vectors = params.vectors,
-                                  .trained = params.update});
+    const Expr table = context.parameter({.name = context.layer + "/W",
+                                          .layer = context.layer,
+                                          .layer_class = "Embedding",
+                                          .shape = {rows, features},
+                                          .initializer = &*params.init,
+                                          .fan = {.in = rows, .out = features, .rows = rows, .columns = features},
+                                          .vectors = params.vectors,
+                                          .trained = params.update},
+                                         context.master_dtype);
     const Value tokens = in_one_row(context, x);
     Expr y = cast(context.expr(gather(context.graph, table, tokens)), context.dtype);
     if (params.pad_idx) y = y * cast(counts(context.expr(tokens)), context.dtype);

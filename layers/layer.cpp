@@ -15,30 +15,63 @@ const Parameter* Sharing::find(const Parameter& p, const std::string& layer, con
   if (found == all.end())
     fail(ErrorKind::config, "share: ", from_, " has no array ", name, ", but this layer has ", p.name, " ", p.shape,
          "; give both layers the same parameters");
-  if (found->shape != p.shape)
-    fail(ErrorKind::config, "share: ", p.name, " has the shape ", p.shape, ", but ", name, " has ", found->shape,
-         "; layers that share weights have weights of one shape");
+  if (found->whole_shape() != p.shape)
+    fail(ErrorKind::config, "share: ", p.name, " has the shape ", p.shape, ", but ", name, " has ",
+         found->whole_shape(), "; layers that share weights have weights of one shape");
   names_[p.name] = name;
   ++taken_;
   return &*found;
 }
 
-Expr LayerContext::stored_parameter(Parameter p) {
+namespace {
+
+// This rank's rows of a parameter whose rows ranks share as evenly as they can. Arrays of one axis, such as biases, are
+// small: each rank has all of them.
+Parameter own_share(Parameter p, const BatchShare& share) {
+  if (p.is_split() || p.shape.rank() < 2 || p.shape[0] < share.ranks) return p;
+  const BatchShare own = share_of(p.shape[0], p.shape[0], {share.of.rank, share.ranks});
+  p.gathered = true;
+  p.all_rows = p.shape[0], p.first_row = own.first;
+  p.shape = p.shape.with(0, own.count);
+  return p;
+}
+
+}  // namespace
+
+RankRows gathered_rows(const Parameter& p, const BatchShare& share) {
+  return {counts_of_ranks(share_of(p.all_rows, p.all_rows, {share.of.rank, share.ranks})), share.of.rank};
+}
+
+namespace {
+
+// The array of a parameter in that type, of all ranks' rows where a step gathers them.
+Expr read_parameter(LayerContext& context, const Parameter& p, DType type) {
+  Graph& graph = context.graph;
+  const Expr own = cast(Expr(graph, graph.variable(p.name, context.master_dtype, p.shape)), type);
+  if (!p.gathered) return own;
+  for (const LayerContext::Gathered& known : context.gathered)
+    if (known.parameter == p.name && graph.dtype(known.whole) == type) return {graph, known.whole};
+  context.gathered.push_back({p.name, all_gather(graph, own, gathered_rows(p, context.share))});
+  return {graph, context.gathered.back().whole};
+}
+
+}  // namespace
+
+Expr LayerContext::parameter(Parameter p, DType type) {
   for (const Parameter& other : parameters) {
     if (other.name != p.name) continue;
-    if (again) return {graph, graph.variable(other.name, master_dtype, other.shape)};
+    if (again) return read_parameter(*this, other, type);
     fail(ErrorKind::config, "two parameters are named '", p.name, "': give the layers different names");
   }
-  if (const Parameter* other = sharing.find(p, layer, parameters))
-    return {graph, graph.variable(other->name, master_dtype, other->shape)};
-  if (p.initializer) p.initializer->check(p.is_split() ? p.whole_shape() : p.block());
+  if (const Parameter* other = sharing.find(p, layer, parameters)) return read_parameter(*this, *other, type);
+  if (p.initializer) p.initializer->check(p.block());
   if (p.initializer && p.initializer->freezes()) p.trained = false;
   if (const auto given = part_names_.find(p.layer); given != part_names_.end()) p.layer = given->second;
   p.owner = layer;
   if (freeze.holds(p)) p.trained = false;
-  Expr stored(graph, graph.variable(p.name, master_dtype, p.shape));
+  if (sharded && share.ranks > 1) p = own_share(std::move(p), share);
   parameters.push_back(std::move(p));
-  return stored;
+  return read_parameter(*this, parameters.back(), type);
 }
 
 bool is_trained(const LayerContext& context, Expr stored) {

@@ -32,10 +32,11 @@ struct Parameter {
   // Where ranks share the rows: this rank's first row, and how many there are in all; `shape` has this rank's. 0: all
   // rows are here.
   int64_t first_row = 0, all_rows = 0;
-  bool trained = true;  // false, too, where the initializer freezes what it fills, or the spec its name
+  bool gathered = false;  // with shared rows: a step gathers all of them, and the gradient is of all
+  bool trained = true;    // false, too, where the initializer freezes what it fills, or the spec its name
   bool is_split() const { return all_rows > 0; }
   Shape whole_shape() const { return is_split() ? shape.with(0, all_rows) : shape; }
-  Shape block() const { return blocks == 1 ? shape : shape.with(0, shape[0] / blocks); }
+  Shape block() const { return blocks == 1 ? whole_shape() : shape.with(0, whole_shape()[0] / blocks); }
 };
 
 // An array that forward passes keep up to date by themselves (running statistics).
@@ -145,6 +146,7 @@ class LayerContext {
   Freeze freeze;                       // the parameters that the step does not train
   BatchShare share;                    // of the batch, where others compute the rest; count 0: all of it
   bool split_dense = false;            // ranks share the rows of dense layers' weights
+  bool sharded = false;                // ranks share the rows of stored weights, and gather them for a step
   bool shared_statistics = false;      // statistics are those of the whole batch, otherwise of this share
   bool wide_gradients = false;         // ranks add up gradients of 16 bits in the type of the arithmetic
   bool caffe = false;                  // --caffe: dropout scales while training
@@ -173,10 +175,10 @@ class LayerContext {
   Sharing sharing;
   std::string shapes;  // from the samples to the net's outputs, layer by layer, for messages
 
-  // A parameter of this layer, in `dtype`; or as it is stored, in master_dtype. A layer that shares gets the parameter
-  // of the layer that it shares with.
-  Expr parameter(Parameter p) { return cast(stored_parameter(std::move(p)), dtype); }
-  Expr stored_parameter(Parameter p);
+  // A parameter of this layer, in `dtype`; or in another type, as in master_dtype, in which it is stored. A layer that
+  // shares gets the parameter of the layer that it shares with.
+  Expr parameter(Parameter p) { return parameter(std::move(p), dtype); }
+  Expr parameter(Parameter p, DType type);
   // What MultiOptimizer calls a part of a layer, where a spec has a name for it.
   void name_part(const std::string& part, const std::string& given) {
     if (!given.empty()) part_names_[part] = given;
@@ -218,7 +220,13 @@ class LayerContext {
   // The shape of one sample, as people know it: (C,H,W).
   Shape sample_shape(Expr x) const;
 
+  // All rows of a parameter whose rows ranks share, as a step has gathered them in one type.
+  struct Gathered {
+    std::string parameter;
+    Value whole;
+  };
   SplitFeatures split;
+  std::vector<Gathered> gathered;
   std::vector<Parameter> parameters;  // without those that are shared
   std::vector<LayerState> states;
   std::vector<Assignment> state_updates;
@@ -235,6 +243,9 @@ class LayerContext {
   std::map<Value, Axes> axes_;  // of values that are no images and volumes with their channels last
   std::map<std::string, std::string> part_names_;
 };
+
+// The rows of each rank of a gathered parameter.
+RankRows gathered_rows(const Parameter& p, const BatchShare& share);
 
 // Whether the step trains this stored parameter.
 bool is_trained(const LayerContext& context, Expr stored);

@@ -4,12 +4,13 @@ namespace neon {
 
 Expr scaled_and_shifted(LayerContext& context, Expr x, bool shift, const std::string& layer_class) {
   const auto parameter = [&](const char* part, double fill) {
-    return cast(context.stored_parameter({.name = context.layer + "/" + part,
-                                          .layer = context.layer,
-                                          .layer_class = layer_class,
-                                          .shape = {x.shape().back()},
-                                          .fill = fill,
-                                          .fan = {1, 1}}),
+    return cast(context.parameter({.name = context.layer + "/" + part,
+                                   .layer = context.layer,
+                                   .layer_class = layer_class,
+                                   .shape = {x.shape().back()},
+                                   .fill = fill,
+                                   .fan = {1, 1}},
+                                  context.master_dtype),
                 context.arithmetic_dtype);
   };
   Expr y = x * parameter("gamma", 1);

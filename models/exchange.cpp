@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "backends/graph/ops.h"
+#include "backends/graph/rank_rows.h"
 #include "models/updater.h"
 
 namespace neon {
@@ -23,53 +25,90 @@ Value as_computed(const Graph& graph, Value value) {
 
 }  // namespace
 
-void exchange_in_buckets(Graph& graph, const std::vector<Value*>& values) {
-  std::vector<Value*> in_order = values;
-  std::ranges::stable_sort(in_order, {}, [&](const Value* value) { return graph.producer_index(*value); });
+namespace {
+
+// Exchanges values of one type each together, in the order in which they are made. exchange(indices of `values`) puts
+// the results in their places.
+template <typename Exchange>
+void in_buckets(const Graph& graph, const std::vector<Value*>& values, Exchange&& exchange) {
+  std::vector<size_t> in_order(values.size());
+  std::iota(in_order.begin(), in_order.end(), size_t(0));
+  std::ranges::stable_sort(in_order, {}, [&](size_t i) { return graph.producer_index(*values[i]); });
   struct Bucket {
-    std::vector<Value*> values;
+    std::vector<size_t> values;
     size_t bytes = 0;
   };
   std::map<DType, Bucket> open;
   const auto close = [&](Bucket& bucket) {
-    std::vector<Value> arrays;
-    for (const Value* value : bucket.values) arrays.push_back(*value);
-    const std::vector<Value> sums = exchange(graph, arrays);
-    for (size_t i = 0; i < sums.size(); ++i) *bucket.values[i] = sums[i];
+    if (!bucket.values.empty()) exchange(bucket.values);
     bucket = {};
   };
-  for (Value* value : in_order) {
-    Bucket& bucket = open[graph.dtype(*value)];
-    bucket.values.push_back(value);
-    bucket.bytes += graph.type(*value).bytes();
+  for (const size_t i : in_order) {
+    Bucket& bucket = open[graph.dtype(*values[i])];
+    bucket.values.push_back(i);
+    bucket.bytes += graph.type(*values[i]).bytes();
     if (bucket.bytes >= kBucketBytes) close(bucket);
   }
   for (auto& [dtype, bucket] : open) close(bucket);
+}
+
+// The gradient of a parameter whose rows ranks share, and how many each has.
+struct Scattered {
+  Value* gradient = nullptr;
+  RankRows rows;
+};
+
+// Puts the sum over ranks of this rank's rows in the place of each gradient of all rows.
+void scatter_in_buckets(Graph& graph, const std::vector<Scattered>& gradients) {
+  std::vector<Value*> values;
+  for (const Scattered& each : gradients) values.push_back(each.gradient);
+  in_buckets(graph, values, [&](const std::vector<size_t>& bucket) {
+    std::vector<Value> arrays;
+    std::vector<RankRows> rows;
+    for (const size_t i : bucket) arrays.push_back(*values[i]), rows.push_back(gradients[i].rows);
+    const std::vector<Value> sums = reduce_scatter(graph, arrays, rows);
+    for (size_t k = 0; k < bucket.size(); ++k) *values[bucket[k]] = sums[k];
+  });
+}
+
+}  // namespace
+
+void exchange_in_buckets(Graph& graph, const std::vector<Value*>& values) {
+  in_buckets(graph, values, [&](const std::vector<size_t>& bucket) {
+    std::vector<Value> arrays;
+    for (const size_t i : bucket) arrays.push_back(*values[i]);
+    const std::vector<Value> sums = exchange(graph, arrays);
+    for (size_t k = 0; k < bucket.size(); ++k) *values[bucket[k]] = sums[k];
+  });
 }
 
 Value exchange_parts(StepGraph& step, LayerContext& context, std::vector<Value>& gradients, Value& cost) {
   Graph& graph = step.graph;
   Scope scope(graph, "exchange");
   std::vector<Value*> parts;
+  std::vector<Scattered> scattered;
   std::vector<std::pair<Value*, DType>> narrowed;
-  std::vector<Value> split;
+  std::vector<const Value*> split;
   for (size_t i = 0; i < gradients.size(); ++i) {
-    if (!step.parameters[i].trained) continue;
+    const Parameter& p = step.parameters[i];
+    if (!p.trained) continue;
     Value& gradient = gradients[i];
-    if (step.parameters[i].is_split()) {
-      split.push_back(gradient);
-      continue;
-    }
+    if (p.is_split()) split.push_back(&gradient);
+    if (p.is_split() && !p.gathered) continue;
     if (context.wide_gradients) gradient = cast(graph, gradient, compute_type(graph.dtype(gradient)));
     else narrowed.push_back({&gradient, graph.dtype(gradient)}), gradient = as_computed(graph, gradient);
-    parts.push_back(&gradient);
+    if (p.gathered) scattered.push_back({&gradient, gathered_rows(p, context.share)});
+    else parts.push_back(&gradient);
   }
+  scatter_in_buckets(graph, scattered);
   for (Assignment& update : context.state_updates) {
     update.value = Expr(graph, update.value) * context.share.weight();
     parts.push_back(&update.value);
   }
   parts.push_back(&cost);
-  Value spoilt = split.empty() ? Value() : not_finite(graph, split, graph.dtype(cost)).value();
+  std::vector<Value> whole;
+  for (const Value* gradient : split) whole.push_back(*gradient);
+  Value spoilt = whole.empty() ? Value() : not_finite(graph, whole, graph.dtype(cost)).value();
   if (spoilt) parts.push_back(&spoilt);
   exchange_in_buckets(graph, parts);
   for (const auto& [gradient, dtype] : narrowed) *gradient = cast(graph, *gradient, dtype);

@@ -9,9 +9,9 @@ namespace neon {
 void exchange_in_buckets(Graph& graph, const std::vector<Value*>& values);
 
 // Gives gradients, the cost and the updates of layers' states, each of them this rank's part, for the whole batch. The
-// gradients are added up in their own type, or in that of the arithmetic (`wide_gradients`). Gradients of split
-// parameters are whole already. Returns how many elements of these are not finite on any rank, one number; invalid
-// where no parameter is split.
+// gradients are added up in their own type, or in that of the arithmetic (`wide_gradients`). Gradients of all rows of a
+// gathered parameter become the gradients of this rank's rows. Gradients of other split parameters are whole already.
+// Returns how many elements of these are not finite on any rank, one number; invalid where no parameter is split.
 Value exchange_parts(StepGraph& step, LayerContext& context, std::vector<Value>& gradients, Value& cost);
 
 // The sum over ranks of what each has of it, where the parameter is split.

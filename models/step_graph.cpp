@@ -99,6 +99,7 @@ Batch training_batch(StepGraph& step, LayerContext& context, const DataLayout& d
   context.freeze = options.freeze;
   context.share = options.share;
   context.split_dense = options.split_dense;
+  context.sharded = options.sharded;
   context.shared_statistics = options.shared_statistics;
   context.wide_gradients = options.wide_gradients;
   say_order(context, data, options, true);
@@ -148,16 +149,45 @@ void round_results(StepGraph& step, const StepOptions& options) {
   if (options.fixed_point) step.graph = with_fixed_point(step.graph, options.fixed_point);
 }
 
-// The gradient of each parameter; invalid where the parameter is not trained, or changes nothing.
+// The arrays in which a step reads a parameter: the stored one, or all rows that ranks share, in one type or two.
+std::vector<Value> read_as(const LayerContext& context, const Parameter& p, Value stored) {
+  if (!p.gathered) return {stored};
+  std::vector<Value> out;
+  for (const LayerContext::Gathered& each : context.gathered)
+    if (each.parameter == p.name) out.push_back(each.whole);
+  return out;
+}
+
+// The sum of gradients, in the type of the arithmetic where there are several; some or all may be invalid.
+Value sum_of(Graph& graph, std::span<const Value> gradients) {
+  Value out;
+  for (const Value each : gradients) {
+    if (!each) continue;
+    const auto wide = [&](Value x) { return Expr(graph, cast(graph, x, compute_type(graph.dtype(x)))); };
+    out = out ? (wide(out) + wide(each)).value() : each;
+  }
+  return out;
+}
+
+// The gradient of each parameter, of all rows where ranks gather them; invalid where the parameter is not trained, or
+// changes nothing.
 std::vector<Value> gradients_of_parameters(StepGraph& step, const LayerContext& context, Expr objective) {
   const std::vector<Value> stored = stored_parameters(step, context);
   std::vector<Value> wanted;
-  for (size_t i = 0; i < stored.size(); ++i)
-    if (step.parameters[i].trained) wanted.push_back(stored[i]);
+  std::vector<size_t> counts;  // of wanted values, by parameter
+  for (size_t i = 0; i < stored.size(); ++i) {
+    const Parameter& p = step.parameters[i];
+    const std::vector<Value> read = p.trained ? read_as(context, p, stored[i]) : std::vector<Value>{};
+    wanted.insert(wanted.end(), read.begin(), read.end());
+    counts.push_back(read.size());
+  }
   const std::vector<Value> derived = gradients(step.graph, objective, wanted);
   std::vector<Value> out;
-  for (size_t i = 0, next = 0; i < stored.size(); ++i)
-    out.push_back(step.parameters[i].trained ? derived[next++] : Value());
+  size_t next = 0;
+  for (const size_t count : counts) {
+    out.push_back(sum_of(step.graph, std::span(derived).subspan(next, count)));
+    next += count;
+  }
   return out;
 }
 
@@ -252,6 +282,7 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   context.caffe = options.caffe;
   context.share = options.share;
   context.split_dense = options.split_dense;
+  context.sharded = options.sharded;
   const bool measured = cost || !metrics.empty();
   say_order(context, data, options, measured);
   DataLayout layout = data;

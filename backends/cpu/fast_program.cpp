@@ -111,38 +111,46 @@ class FastProgram : public Program {
   void time_kernels(bool on) override { timed_ = on; }
   std::vector<double> kernel_milliseconds() const override { return milliseconds_; }
 
+  // With other ranks all kernels run, since those exchange numbers with this one.
   std::string first_nonfinite(uint64_t step) override {
     const Graph& graph = lowered_.graph;
     const Team team(context_->threads);
+    std::string first;
     for (Value value : graph.leaves(LeafKind::variable))
-      if (const char* found = nonfinite(value)) return text("variable ", leaf_name(graph, value), " holds ", found);
+      if (const char* found = nonfinite(value); found && first.empty())
+        first = text("variable ", leaf_name(graph, value), " holds ", found);
     bool forward = true;
-    for (size_t k = 0; k < kernels_.size(); ++k) {
+    for (size_t k = 0; k < kernels_.size() && (first.empty() || context_->ranks); ++k) {
       kernels_[k]->run({step, record_.data()});
-      const LoweredKernel& kernel = lowered_.kernels[k];
-      for (Value value : kernel.outputs) {
-        const char* found = nonfinite(value);
-        if (!found) continue;
-        const std::string_view op = kernel.fused ? graph.producer(value).op->name : kernel.name();
-        const std::string place = kernel.scope.empty() ? scope_of(value) : kernel.scope;
-        const std::string source = source_of(value);
-        if (place == "batch" && source == "samples" && padded_by_nan(graph)) continue;
-        if (op == ops::ctc)
-          return text(found,
-                      " in the cost: the labels of a sample do not fit into its steps; fewer strides or shorter ",
-                      "targets would, and cost: {CTC: {infeasible: zero}} leaves such samples out");
-        if (place == "batch" && !source.empty())
-          return text(found, " in the ", source, " of the batch, ", graph.type(value));
-        return text(found, " in the result ", graph.type(value), " of ", op, forward ? " of " : " of the gradient of ",
-                    is_part_of_step(place) ? "the " : "layer ", place.empty() ? "step" : place);
-      }
+      if (first.empty()) first = nonfinite_result(lowered_.kernels[k], forward);
       const auto cost = graph.outputs().find("cost");
-      if (cost != graph.outputs().end() && std::ranges::count(kernel.outputs, cost->second)) forward = false;
+      if (cost != graph.outputs().end() && std::ranges::count(lowered_.kernels[k].outputs, cost->second))
+        forward = false;
     }
-    return "";
+    return first;
   }
 
  private:
+  // Which result of a kernel is not finite, "" where all are.
+  std::string nonfinite_result(const LoweredKernel& kernel, bool forward) const {
+    const Graph& graph = lowered_.graph;
+    for (Value value : kernel.outputs) {
+      const char* found = nonfinite(value);
+      if (!found) continue;
+      const std::string_view op = kernel.fused ? graph.producer(value).op->name : kernel.name();
+      const std::string place = kernel.scope.empty() ? scope_of(value) : kernel.scope;
+      const std::string source = source_of(value);
+      if (place == "batch" && source == "samples" && padded_by_nan(graph)) continue;
+      if (op == ops::ctc)
+        return text(found, " in the cost: the labels of a sample do not fit into its steps; fewer strides or shorter ",
+                    "targets would, and cost: {CTC: {infeasible: zero}} leaves such samples out");
+      if (place == "batch" && !source.empty())
+        return text(found, " in the ", source, " of the batch, ", graph.type(value));
+      return text(found, " in the result ", graph.type(value), " of ", op, forward ? " of " : " of the gradient of ",
+                  is_part_of_step(place) ? "the " : "layer ", place.empty() ? "step" : place);
+    }
+    return "";
+  }
   // The scope of the op that made the value, or of the nearest op before it with a scope: nodes that a pass adds may
   // lack one.
   std::string scope_of(Value value) const {

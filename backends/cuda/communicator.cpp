@@ -103,39 +103,20 @@ class NcclCommunicator : public Communicator {
     check_nccl(nccl().group_end(), "a sum over GPUs");
   }
 
-  // Where ranks have different numbers of rows, NCCL moves those of each rank by themselves.
-  void all_gather(const void* own, void* to, const RankRows& rows, int64_t row, DType dtype, CUstream stream) override {
-    const auto of = reinterpret_cast<cudaStream_t>(stream);
-    if (are_even(rows))
-      return check_nccl(nccl().all_gather(own, to, size_t(rows.own() * row), nccl_type(dtype), communicator_, of),
-                        kGathering);
+  void all_gather(std::span<const MovedRows> arrays, DType dtype, CUstream stream) override {
     check_nccl(nccl().group_start(), kGathering);
-    for (int k = 0; k < rows.ranks(); ++k) {
-      void* const place = part_at(to, rows.first(k) * row, dtype);
-      check_nccl(nccl().broadcast(k == rows.rank ? own : place, place, size_t(rows.rows[size_t(k)] * row),
-                                  nccl_type(dtype), k, communicator_, of),
-                 kGathering);
-    }
+    for (const MovedRows& each : arrays) gather(each, dtype, reinterpret_cast<cudaStream_t>(stream));
     check_nccl(nccl().group_end(), kGathering);
   }
 
-  void reduce_scatter(const void* from, void* own, const RankRows& rows, int64_t row, DType dtype,
-                      CUstream stream) override {
-    const auto of = reinterpret_cast<cudaStream_t>(stream);
-    if (are_even(rows))
-      return check_nccl(
-          nccl().reduce_scatter(from, own, size_t(rows.own() * row), nccl_type(dtype), ncclSum, communicator_, of),
-          kScattering);
+  void reduce_scatter(std::span<const MovedRows> arrays, DType dtype, CUstream stream) override {
     check_nccl(nccl().group_start(), kScattering);
-    for (int k = 0; k < rows.ranks(); ++k)
-      check_nccl(nccl().reduce(part_at(from, rows.first(k) * row, dtype), own, size_t(rows.rows[size_t(k)] * row),
-                               nccl_type(dtype), ncclSum, k, communicator_, of),
-                 kScattering);
+    for (const MovedRows& each : arrays) scatter(each, dtype, reinterpret_cast<cudaStream_t>(stream));
     check_nccl(nccl().group_end(), kScattering);
   }
 
-  void columns_to_rows(const void* from, void* parts, const RankRows& rows, int64_t row, DType dtype,
-                       CUstream stream) override {
+  void columns_to_rows(const MovedRows& array, DType dtype, CUstream stream) override {
+    const auto& [from, parts, rows, row] = array;
     check_nccl(nccl().group_start(), kMoving);
     for (int k = 0; k < rows.ranks(); ++k) {
       send(part_at(from, rows.first(k) * row, dtype), rows.rows[size_t(k)] * row, dtype, k, stream);
@@ -144,8 +125,8 @@ class NcclCommunicator : public Communicator {
     check_nccl(nccl().group_end(), kMoving);
   }
 
-  void rows_to_columns(const void* parts, void* to, const RankRows& rows, int64_t row, DType dtype,
-                       CUstream stream) override {
+  void rows_to_columns(const MovedRows& array, DType dtype, CUstream stream) override {
+    const auto& [parts, to, rows, row] = array;
     check_nccl(nccl().group_start(), kMoving);
     for (int k = 0; k < rows.ranks(); ++k) {
       send(part_at(parts, k * rows.own() * row, dtype), rows.own() * row, dtype, k, stream);
@@ -157,6 +138,32 @@ class NcclCommunicator : public Communicator {
  private:
   static constexpr const char *kGathering = "gathering rows of GPUs", *kScattering = "a sum over GPUs by rows",
                               *kMoving = "moving rows between GPUs";
+
+  // Where ranks have different numbers of rows, NCCL moves those of each rank by themselves.
+  void gather(const MovedRows& array, DType dtype, cudaStream_t stream) const {
+    const auto& [own, to, rows, row] = array;
+    if (are_even(rows))
+      return check_nccl(nccl().all_gather(own, to, size_t(rows.own() * row), nccl_type(dtype), communicator_, stream),
+                        kGathering);
+    for (int k = 0; k < rows.ranks(); ++k) {
+      void* const place = part_at(to, rows.first(k) * row, dtype);
+      check_nccl(nccl().broadcast(k == rows.rank ? own : place, place, size_t(rows.rows[size_t(k)] * row),
+                                  nccl_type(dtype), k, communicator_, stream),
+                 kGathering);
+    }
+  }
+
+  void scatter(const MovedRows& array, DType dtype, cudaStream_t stream) const {
+    const auto& [from, own, rows, row] = array;
+    if (are_even(rows))
+      return check_nccl(
+          nccl().reduce_scatter(from, own, size_t(rows.own() * row), nccl_type(dtype), ncclSum, communicator_, stream),
+          kScattering);
+    for (int k = 0; k < rows.ranks(); ++k)
+      check_nccl(nccl().reduce(part_at(from, rows.first(k) * row, dtype), own, size_t(rows.rows[size_t(k)] * row),
+                               nccl_type(dtype), ncclSum, k, communicator_, stream),
+                 kScattering);
+  }
 
   void send(const void* from, int64_t elements, DType dtype, int rank, CUstream stream) const {
     check_nccl(nccl().send(from, size_t(elements), nccl_type(dtype), rank, communicator_,

@@ -9,22 +9,27 @@
 
 namespace neon::cuda {
 
+// An array whose rows, of so many elements each, go from rank to rank (backends/graph/rank_rows.h). In an array of the
+// rows of all ranks they lie one behind the other; one of parts has as many rows as this rank has for each rank.
+struct MovedRows {
+  const void* from = nullptr;
+  void* to = nullptr;
+  RankRows rows;
+  int64_t row = 0;
+};
+
 class Communicator {
  public:
   virtual ~Communicator() = default;
   // Queues the sum of the arrays over all ranks on the stream. All ranks queue the same sums in the same order. Sums
   // are the same bits on every rank; those of 16-bit types are rounded after each rank that is added.
   virtual void sum(std::span<const Summand> arrays, DType dtype, CUstream stream) = 0;
-  // The exchanges of backends/graph/rank_rows.h, of rows of so many elements. In `to` and `from` lie the rows of all
-  // ranks one behind the other; in `parts` as many rows as this rank has for each rank.
-  virtual void all_gather(const void* own, void* to, const RankRows& rows, int64_t row, DType dtype,
-                          CUstream stream) = 0;
-  virtual void reduce_scatter(const void* from, void* own, const RankRows& rows, int64_t row, DType dtype,
-                              CUstream stream) = 0;
-  virtual void columns_to_rows(const void* from, void* parts, const RankRows& rows, int64_t row, DType dtype,
-                               CUstream stream) = 0;
-  virtual void rows_to_columns(const void* parts, void* to, const RankRows& rows, int64_t row, DType dtype,
-                               CUstream stream) = 0;
+  // From own rows to those of all ranks, and from those of all to the sums of own rows; of all arrays at once.
+  virtual void all_gather(std::span<const MovedRows> arrays, DType dtype, CUstream stream) = 0;
+  virtual void reduce_scatter(std::span<const MovedRows> arrays, DType dtype, CUstream stream) = 0;
+  // From the rows of all ranks to parts, and back.
+  virtual void columns_to_rows(const MovedRows& array, DType dtype, CUstream stream) = 0;
+  virtual void rows_to_columns(const MovedRows& array, DType dtype, CUstream stream) = 0;
 };
 
 // All ranks call this together, each with a GPU of its own. Throws where NCCL cannot be opened, or joins no GPUs.

@@ -10,21 +10,23 @@ class SimulatedCommunicator : public Communicator {
     for (const Summand& array : arrays)
       if (array.to != array.from) copy(array.from, array.to, 0, 0, array.elements, dtype, stream);
   }
-  void all_gather(const void* own, void* to, const RankRows& rows, int64_t row, DType dtype, CUstream stream) override {
-    clear(to, rows.all() * row, dtype, stream);
-    copy(own, to, 0, rows.first(rows.rank) * row, rows.own() * row, dtype, stream);
+  void all_gather(std::span<const MovedRows> arrays, DType dtype, CUstream stream) override {
+    for (const auto& [own, to, rows, row] : arrays) {
+      clear(to, rows.all() * row, dtype, stream);
+      copy(own, to, 0, rows.first(rows.rank) * row, rows.own() * row, dtype, stream);
+    }
   }
-  void reduce_scatter(const void* from, void* own, const RankRows& rows, int64_t row, DType dtype,
-                      CUstream stream) override {
-    copy(from, own, rows.first(rows.rank) * row, 0, rows.own() * row, dtype, stream);
+  void reduce_scatter(std::span<const MovedRows> arrays, DType dtype, CUstream stream) override {
+    for (const auto& [from, own, rows, row] : arrays)
+      copy(from, own, rows.first(rows.rank) * row, 0, rows.own() * row, dtype, stream);
   }
-  void columns_to_rows(const void* from, void* parts, const RankRows& rows, int64_t row, DType dtype,
-                       CUstream stream) override {
+  void columns_to_rows(const MovedRows& array, DType dtype, CUstream stream) override {
+    const auto& [from, parts, rows, row] = array;
     clear(parts, rows.ranks() * rows.own() * row, dtype, stream);
     copy(from, parts, rows.first(rows.rank) * row, rows.rank * rows.own() * row, rows.own() * row, dtype, stream);
   }
-  void rows_to_columns(const void* parts, void* to, const RankRows& rows, int64_t row, DType dtype,
-                       CUstream stream) override {
+  void rows_to_columns(const MovedRows& array, DType dtype, CUstream stream) override {
+    const auto& [parts, to, rows, row] = array;
     clear(to, rows.all() * row, dtype, stream);
     copy(parts, to, rows.rank * rows.own() * row, rows.first(rows.rank) * row, rows.own() * row, dtype, stream);
   }

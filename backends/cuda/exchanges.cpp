@@ -54,20 +54,28 @@ void Exchanges::launch(size_t k, const ProgramMemory& memory) const {
 }
 
 void Exchanges::queue_rows(const LoweredKernel& kernel, const ProgramMemory& memory) const {
+  if (kernel.is(ops::all_to_all)) return queue_all_to_all(kernel, memory);
+  const size_t arrays = kernel.inputs.size();
+  const bool gathers = kernel.is(ops::all_gather);
+  std::vector<MovedRows> moved;
+  for (size_t i = 0; i < arrays; ++i) {
+    const Shape& shape = lowered_.graph.shape(kernel.inputs[i]);
+    moved.push_back({memory.address(kernel.inputs[i]), memory.address(kernel.outputs[i]),
+                     rank_rows(kernel.attributes, i, arrays), shape.slice(1, shape.rank()).elements()});
+  }
+  const DType dtype = lowered_.graph.dtype(kernel.inputs[0]);
+  if (gathers) communicator_->all_gather(moved, dtype, stream_);
+  else communicator_->reduce_scatter(moved, dtype, stream_);
+}
+
+void Exchanges::queue_all_to_all(const LoweredKernel& kernel, const ProgramMemory& memory) const {
   const Value x = kernel.inputs[0];
   const DType dtype = lowered_.graph.dtype(x);
   const RankRows rows = rank_rows(kernel.attributes);
-  const void* const from = memory.address(x);
-  void* const to = memory.address(kernel.outputs[0]);
-  const auto row = [&](int64_t rows_there) {
-    return lowered_.graph.shape(x).elements() / std::max<int64_t>(rows_there, 1);
-  };
-  if (kernel.is(ops::all_gather)) communicator_->all_gather(from, to, rows, row(rows.own()), dtype, stream_);
-  else if (kernel.is(ops::reduce_scatter))
-    communicator_->reduce_scatter(from, to, rows, row(rows.all()), dtype, stream_);
-  else if (kernel.attributes.integer("back"))
-    communicator_->rows_to_columns(from, to, rows, row(rows.own() * rows.ranks()), dtype, stream_);
-  else communicator_->columns_to_rows(from, to, rows, row(rows.all()), dtype, stream_);
+  const bool back = kernel.attributes.integer("back");
+  const MovedRows moved{memory.address(x), memory.address(kernel.outputs[0]), rows, lowered_.graph.shape(x).back()};
+  if (back) communicator_->rows_to_columns(moved, dtype, stream_);
+  else communicator_->columns_to_rows(moved, dtype, stream_);
 }
 
 void Exchanges::queue_sum(const LoweredKernel& kernel, const ProgramMemory& memory) const {

@@ -28,6 +28,7 @@ class Exchanges {
   void wait_for(int exchange) const;
   void queue_sum(const LoweredKernel& kernel, const ProgramMemory& memory) const;
   void queue_rows(const LoweredKernel& kernel, const ProgramMemory& memory) const;
+  void queue_all_to_all(const LoweredKernel& kernel, const ProgramMemory& memory) const;
 
   const Lowered& lowered_;
   std::shared_ptr<Engine> engine_;

@@ -37,6 +37,11 @@ const PassRow kTable[] = {
      [](const Graph& graph, const LowerOptions& options) {
        return options.passes.has(LowerPass::fusion) ? with_kept_casts(graph) : graph;
      }},
+    {"gathers",
+     "Gathers rows of weights that ranks share by exchanges of several arrays.",
+     kEvery,
+     {},
+     [](const Graph& graph, const LowerOptions&) { return with_gathers_together(graph); }},
     {"siblings", "Computes the gradients of convolutions of one input together.", kWide, LowerPass::siblings,
      [](const Graph& graph, const LowerOptions&) { return with_siblings_together(graph); }},
     {"columns", "Adds up parts of summands where they are read; fusion joins readers of parts of one array.", kWide,

@@ -21,6 +21,9 @@ Graph simplified(const Graph& graph);
 // whatever writes the variable: no step begins by casting all weights.
 Graph with_kept_casts(const Graph& graph);
 
+// The same computation where rows of weights that ranks share are gathered by exchanges of several arrays.
+Graph with_gathers_together(const Graph& graph);
+
 // The same computation where convolutions of few channels, fewer than a tensor core multiplies at once, take pixels for
 // channels, with the filters moved alike: all that a filter sees, which makes it a product, or where that is much,
 // blocks of them, so that a stride of 4 over 3 channels becomes a stride of 1 over 48.

@@ -20,13 +20,16 @@ struct RankRows {
 Value all_gather(Graph& graph, Value x, const RankRows& rows);
 // x (all, ...) -> (own, ...): the sum over ranks of the rows that are this rank's.
 Value reduce_scatter(Graph& graph, Value x, const RankRows& rows);
+// The same of several arrays of one type, each with rows of its own, in one exchange.
+std::vector<Value> all_gather(Graph& graph, std::vector<Value> arrays, const std::vector<RankRows>& rows);
+std::vector<Value> reduce_scatter(Graph& graph, std::vector<Value> arrays, const std::vector<RankRows>& rows);
 // Turns some columns of all rows into all columns of own rows: x (all, n) -> (ranks, own, n), part p of which came from
 // rank p. Every rank has as many columns.
 Value columns_to_rows(Graph& graph, Value x, const RankRows& rows);
 // The way back: x (ranks, own, n) -> (all, n).
 Value rows_to_columns(Graph& graph, Value x, const RankRows& rows);
 
-// The rows that a node of these ops names.
-RankRows rank_rows(const Attributes& attributes);
+// The rows that a node of these ops names, of one of its arrays.
+RankRows rank_rows(const Attributes& attributes, size_t array = 0, size_t arrays = 1);
 
 }  // namespace neon

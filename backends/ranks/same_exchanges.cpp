@@ -16,12 +16,15 @@ bool is_exchange(const LoweredKernel& kernel) { return kernel.traits().exchanges
 
 // Describes a kernel that moves rows by all that ranks must have alike: not how many rows are its own.
 std::string moved_rows(const LoweredKernel& kernel, const Graph& graph) {
-  const RankRows rows = rank_rows(kernel.attributes);
-  const Shape& shape = graph.shape(kernel.inputs[0]);
-  std::string out = text(kernel.op->name, " ", kernel.scope, " ", graph.dtype(kernel.inputs[0]), " ",
-                         shape.slice(kernel.is(ops::all_to_all) ? shape.rank() - 1 : 1, shape.rank()), " of");
-  for (const int64_t count : rows.rows) out += text(" ", count);
-  return out + "\n";
+  std::string out;
+  for (size_t i = 0; i < kernel.inputs.size(); ++i) {
+    const Shape& shape = graph.shape(kernel.inputs[i]);
+    out += text(kernel.op->name, " ", kernel.scope, " ", graph.dtype(kernel.inputs[i]), " ",
+                shape.slice(kernel.is(ops::all_to_all) ? shape.rank() - 1 : 1, shape.rank()), " of");
+    for (const int64_t count : rank_rows(kernel.attributes, i, kernel.inputs.size()).rows) out += text(" ", count);
+    out += "\n";
+  }
+  return out;
 }
 
 // The same of a kernel that sums arrays.

@@ -14,10 +14,12 @@ namespace {
 double rounds(int members) { return 2 * double(members - 1) / members; }
 
 double bytes_of(const Lowered& lowered, const LoweredKernel& exchange) {
-  double bytes = 0;
-  for (const Value value : exchange.inputs) bytes += double(lowered.graph.type(value).bytes());
-  for (const Value value : exchange.outputs) bytes = std::max(bytes, double(lowered.graph.type(value).bytes()));
-  return bytes;
+  const auto of = [&](const std::vector<Value>& values) {
+    double bytes = 0;
+    for (const Value value : values) bytes += double(lowered.graph.type(value).bytes());
+    return bytes;
+  };
+  return std::max(of(exchange.inputs), of(exchange.outputs));
 }
 
 // When a kernel of so many seconds ends that begins at `begin`, while an exchange goes on up to `busy_until`.

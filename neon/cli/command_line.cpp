@@ -239,11 +239,11 @@ class Reader {
       if (option.field == std::string_view("value") && !line_.values.empty()) check_use(option);
     line_.asks_for_ranks = old.max_devices || !old.gpus.empty() || named;
     line_.ranks = asked_devices({old.max_devices, old.gpus, named});
-    const std::string_view several[] = {"train", "resume", "search", "bench", "program"};
+    const std::string_view several[] = {"train", "resume", "search", "bench", "program", "check"};
     if (line_.ranks > 1 && !std::ranges::count(several, line_.verb))
       fail(ErrorKind::config, "-m ", line_.ranks, ": neon ", line_.verb,
            " computes on one device; these take several: ",
-           "neon SPEC, neon resume, neon bench, neon program, neon search");
+           "neon SPEC, neon resume, neon bench, neon program, neon check, neon search");
   }
 
   // The last value that the file of options gave, or the command line.

@@ -214,6 +214,14 @@ void print_phases(const Inspected& in) {
   }
 }
 
+// The graph of a training step of so many samples, or of the share that the first of several ranks has of them.
+StepGraph graph_of(const Inspected& in, int64_t batch, int64_t ranks) {
+  StepOptions step = in.step;
+  step.share = share_of(batch, batch, {0, int(ranks), mixes(step) ? 2 : 1});
+  step.batch = step.share.count;
+  return training_graph(in.spec.experiment->last_phase(), in.layout, step);
+}
+
 int run_check(const CommandLine& line) {
   const Inspected in = inspect(line);
   if (line.of_verb.resolved) {
@@ -224,10 +232,12 @@ int run_check(const CommandLine& line) {
     print_result(text("spec    ", line.operands.front(), ": neon checks its shapes once the data is there"));
     return report_data(in.check);
   }
-  const Lowered lowered = lower(in.graph().graph);
+  const bool shared = line.ranks > 1 && !in.spec.experiment->last_phase().source.rule;  // by several devices
+  const Graph of_device = shared ? graph_of(in, in.step.batch, line.ranks).graph : in.graph().graph;
+  const Lowered lowered = lower(of_device);
   for (const std::string& advice : in.spec.experiment->advice(in.graph(), in.layout)) print_message(advice);
   check_files(line, in);
-  const double variables = variable_bytes(in.graph().graph), arena = double(lowered.arena_bytes);
+  const double variables = variable_bytes(of_device), arena = double(lowered.arena_bytes);
   const double data = data_bytes(in.check, in.layout, in.step.batch), needed = variables + arena + data;
   int64_t parameters = 0, frozen = 0;
   bool biases = false;
@@ -243,8 +253,8 @@ int run_check(const CommandLine& line) {
   print_phases(in);
   print_default_inits(in.graph().parameters);
   if (!biases) print_result("note    no layer has a bias; add `bias: {Constant: 0}` to the layers that need one");
-  print_result(text("memory  about ", bytes_text(needed), ": weights and optimizer ", bytes_text(variables), ", step ",
-                    bytes_text(arena), ", data ",
+  print_result(text("memory  about ", bytes_text(needed), shared ? " on each device" : "", ": weights and optimizer ",
+                    bytes_text(variables), ", step ", bytes_text(arena), ", data ",
                     in.check.train_size > 0 ? bytes_text(data) : "unknown, and not counted",
                     in.check.streamed        ? " (batches read ahead: the set is streamed)"
                     : in.check.stays_on_host ? " (batches copied ahead: the set stays in the host's memory)"
@@ -330,14 +340,6 @@ int run_summary(const CommandLine& line) {
   return 0;
 }
 
-// The graph of a training step of so many samples, or of the share that the first of several ranks has of them.
-StepGraph graph_of(const Inspected& in, int64_t batch, int64_t ranks) {
-  StepOptions step = in.step;
-  step.share = share_of(batch, batch, {0, int(ranks), mixes(step) ? 2 : 1});
-  step.batch = step.share.count;
-  return training_graph(in.spec.experiment->last_phase(), in.layout, step);
-}
-
 int run_program(const CommandLine& line) {
   const Links links = links_of(line);
   if (line.of_verb.devices) return run_simulation(line);
@@ -364,7 +366,10 @@ int run_program(const CommandLine& line) {
   });
   print_lines(to_string(program->lowered()));
   if (line.of_verb.passes) print_lines("passes\n" + passes_text(program->lowered()));
-  if (line.ranks > 1) print_lines(exchange_lines(program->lowered(), int(line.ranks), links));
+  if (line.ranks > 1)
+    print_lines(exchange_lines(program->lowered(), int(line.ranks), links) +
+                text("memory of rank 0: weights and optimizer ", bytes_text(variable_bytes(program->lowered().graph)),
+                     ", step ", bytes_text(double(program->lowered().arena_bytes)), "\n"));
   const auto implementations = program->implementations();
   print_result(text(implementations.size(), " kernels: ", join(implementations, ", ")));
   return 0;

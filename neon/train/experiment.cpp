@@ -261,6 +261,7 @@ StepOptions step_options(const RunOptions& options, const ExperimentParams& para
   out.reset_period = params.reset_period;
   out.class_weights = params.class_weights.is_given();
   out.split_dense = params.parallel.dense == "model";
+  out.sharded = params.parallel.optimizer == "sharded";
   out.shared_statistics = params.parallel.batch_norm == "all";
   out.wide_gradients = params.parallel.gradients == "f32";
   for (const auto& [name, output] : params.outputs) out.outputs.push_back({name, output.layer});

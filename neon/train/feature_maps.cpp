@@ -8,6 +8,7 @@
 #include "neon/core/paths.h"
 #include "neon/train/evaluator.h"
 #include "neon/train/image_sheet.h"
+#include "neon/train/shared_rows.h"
 
 namespace neon {
 
@@ -16,7 +17,9 @@ namespace {
 // Finds the samples and pixels that the maps of a layer respond to, on the CPU.
 class MapFinder {
  public:
-  MapFinder(const RunSetup& setup, const EvaluatedSet& set, const std::string& layer, const Variables& weights)
+  // `shared`: those of the weights whose rows ranks share.
+  MapFinder(const RunSetup& setup, const EvaluatedSet& set, const std::string& layer, const Variables& weights,
+            const std::map<std::string, Tensor>& shared)
       : samples_(set.split.inputs) {
     StepOptions options = setup.step;
     options.share = {};
@@ -26,8 +29,11 @@ class MapFinder {
     data.dtype = set.split.dtype();
     const StepGraph graph = guided_graph(setup.experiment.network(), layer, data, set.split.size(), options);
     program_ = compile_for_cpu(graph.graph, variables_, {});
-    for (const auto& [name, tensor] : variables_.all())
-      variables_.at(name).copy_from(weights.at(weights.has(name + "/ema") ? name + "/ema" : name));
+    for (const auto& [name, tensor] : variables_.all()) {
+      const std::string from = weights.has(name + "/ema") ? name + "/ema" : name;
+      const auto found = shared.find(from);
+      variables_.at(name).copy_from(found == shared.end() ? weights.at(from) : found->second);
+    }
     chosen_ = Tensor(graph.graph.dtype(graph.graph.outputs().at("best")),
                      graph.graph.shape(graph.graph.outputs().at("best")));
     indices_ = Tensor(DType::i32, {batch_});
@@ -113,16 +119,18 @@ std::vector<std::string> draw_feature_maps(const RunSetup& setup, const StepGrap
   std::optional<MapsToDraw> asked;
   for (const auto& callback : setup.experiment.params.callbacks)
     if (callback->maps_to_draw()) asked = callback->maps_to_draw();
-  if (!asked || !setup.leads()) return {};
+  if (!asked) return {};
+  variables.to_host();
+  const std::map<std::string, Tensor> shared = with_all_rows(variables, setup);
+  if (!setup.leads()) return {};
   const EvaluatedSet set = set_during_training(setup.data);
   if (const std::string why = why_not(setup, set); !why.empty())
     return {text("warning: GuidedBackprop draws nothing: ", why)};
-  variables.to_host();
   const int64_t size = set.split.size(),
                 count = std::max<int64_t>(1, std::llround(asked->percent / 100 * double(size)));
   std::vector<std::string> out;
   for (const std::string& layer : convolutions_of(step)) try {
-      MapFinder finder(setup, set, layer, variables);
+      MapFinder finder(setup, set, layer, variables, shared);
       const std::string path = join_path(setup.options.run_folder, sheet_name(layer));
       check_preview_place(path);
       write_sheet(finder.pictures(finder.best(asked->maps, count)), {}, path);

@@ -12,7 +12,7 @@ namespace {
 // The first block, or the only one, is drawn from a stream of the parameter's name. Where ranks split a parameter, all
 // rows are drawn, and this rank's are kept.
 Tensor initial_value(const Parameter& p, DType dtype, uint64_t seed) {
-  const Shape shape = p.whole_shape(), of_block = p.blocks == 1 ? shape : p.block();
+  const Shape shape = p.whole_shape(), of_block = p.block();
   Tensor out(dtype, shape);
   const int64_t elements = of_block.elements();
   for (int64_t b = 0; b < p.blocks; ++b) {

@@ -10,6 +10,7 @@ struct Parallel {
   std::string batch_norm = "own";
   std::string gradients = "own";
   std::string dense = "data";
+  std::string optimizer = "replicated";
   static void describe(auto&& p) {
     p("batch_norm", &Parallel::batch_norm,
       "Samples that give batch norm its mean and variance in training. own: each device takes its share of the batch, "
@@ -27,6 +28,12 @@ struct Parallel {
       "exchanged then where weights are many, as in AlexNet. Layers whose nout is no multiple of the devices stay "
       "whole.",
       one_of({"data", "model"}));
+    p("optimizer", &Parallel::optimizer,
+      "Who keeps the weights (in 16 bits, their f32 masters) and the optimizer's state. replicated: each device keeps "
+      "all. sharded: each device keeps some rows of each weight of two axes or more, and updates them. A step gathers "
+      "the rows of all devices, and adds up gradients by rows (ZeRO; Rajbhandari et al. 2020). It takes less memory, "
+      "and exchanges as many bytes.",
+      one_of({"replicated", "sharded"}));
   }
 };
 

@@ -18,9 +18,15 @@ const SplitArray* split_of(const std::string& name, const RunSetup& setup) {
   return nullptr;
 }
 
-// The rows that this rank has of the variable or tensor `name`; none where it is here as a whole.
-std::optional<OwnRows> own_rows(const std::string& name, const RunSetup& setup) {
+// The variable of which a callback keeps a copy in the tensor callback/K/NAME; that variable itself.
+std::string variable_of(const std::string& name) {
+  return name.starts_with("callback/") ? name.substr(std::min(name.find('/', 9), name.size() - 1) + 1) : name;
+}
+
+// The rows that this rank has of the variable or tensor `tensor`; none where it is here as a whole.
+std::optional<OwnRows> own_rows(const std::string& tensor, const RunSetup& setup) {
   if (!setup.ranks) return {};
+  const std::string name = variable_of(tensor);
   if (const SplitArray* const split = split_of(name, setup)) return OwnRows{split->first, split->rows, split->all};
   if (!is_carried(name)) return {};
   const BatchShare share = share_of(setup.step.batch, setup.step.batch, setup.rank());
@@ -31,9 +37,11 @@ bool has_rows(const Tensor& tensor, int64_t rows) { return tensor.shape().rank()
 
 }  // namespace
 
-std::map<std::string, Tensor> with_all_rows(const Variables& variables, const RunSetup& setup) {
-  std::map<std::string, Tensor> out;
-  for (const auto& [name, own] : variables.all()) {
+namespace {
+
+void add_all_rows(const std::map<std::string, Tensor>& arrays, const std::string& prefix, const RunSetup& setup,
+                  std::map<std::string, Tensor>& out) {
+  for (const auto& [name, own] : arrays) {
     const std::optional<OwnRows> rows = own_rows(name, setup);
     if (!rows || own.shape().rank() == 0) continue;
     if (split_of(name, setup) && !has_rows(own, rows->count)) continue;  // a number of the optimizer's
@@ -41,8 +49,18 @@ std::map<std::string, Tensor> with_all_rows(const Variables& variables, const Ru
     if (rows->count > 0) all.rows(rows->first, rows->count).copy_from(own);
     const Summand sum{all.data(), all.data(), all.elements()};
     setup.ranks->sum(std::span(&sum, 1), all.dtype());  // the rows of others are 0 here
-    out.emplace(name, std::move(all));
+    out.emplace(prefix + name, std::move(all));
   }
+}
+
+}  // namespace
+
+std::map<std::string, Tensor> with_all_rows(const Variables& variables, const RunSetup& setup) {
+  std::map<std::string, Tensor> out;
+  add_all_rows(variables.all(), "", setup, out);
+  const auto& callbacks = setup.experiment.params.callbacks;
+  for (size_t k = 0; k < callbacks.size(); ++k)
+    add_all_rows(callbacks[k]->arrays(), text("callback/", k, "/"), setup, out);
   return out;
 }
 
@@ -63,23 +81,54 @@ TensorFile with_own_rows(const TensorFile& file, const RunSetup& setup) {
   return out;
 }
 
+namespace {
+
+// Weights of a step that ranks share: their layers, and how many numbers of all these are.
+struct SharedWeights {
+  std::vector<std::string> layers;
+  int64_t numbers = 0, all = 0;
+};
+
+SharedWeights shared_weights(const StepGraph& graph, bool gathered) {
+  SharedWeights out;
+  for (const Parameter& p : graph.parameters) {
+    out.all += p.whole_shape().elements();
+    if (!p.is_split() || p.gathered != gathered) continue;
+    out.numbers += p.whole_shape().elements();
+    if (out.layers.empty() || out.layers.back() != p.owner) out.layers.push_back(p.owner);
+  }
+  return out;
+}
+
+void refuse_rounding(const RunSetup& setup, const char* weights, const char* key) {
+  if (setup.step.rounding > 0)
+    fail(ErrorKind::config, "updates of ", weights, " weights are not rounded stochastically; leave out -u, or ", key);
+}
+
+}  // namespace
+
 std::string split_text(const RunSetup& setup, const StepGraph& graph) {
   if (!setup.step.split_dense || !setup.ranks) return "";
-  std::vector<std::string> layers;
-  int64_t split = 0, all = 0;
-  for (const Parameter& p : graph.parameters) {
-    all += p.whole_shape().elements();
-    if (!p.is_split()) continue;
-    split += p.whole_shape().elements();
-    if (layers.empty() || layers.back() != p.owner) layers.push_back(p.owner);
-  }
+  const SharedWeights split = shared_weights(graph, false);
   const int ranks = setup.ranks->size();
-  if (layers.empty())
+  if (split.layers.empty())
     fail(ErrorKind::config, "parallel: {dense: model} splits nothing here: no Affine or Linear of samples has an nout ",
          "that is a multiple of ", ranks, "; leave dense out, or take another number of devices");
-  if (setup.step.rounding > 0)
-    fail(ErrorKind::config, "updates of split weights are not rounded stochastically; leave out -u, or dense: model");
-  return text("weights split over ", ranks, " devices: ", list_text(layers), "; ", split, " of ", all, " numbers");
+  refuse_rounding(setup, "split", "dense: model");
+  return text("weights split over ", ranks, " devices: ", list_text(split.layers), "; ", split.numbers, " of ",
+              split.all, " numbers");
+}
+
+std::string sharded_text(const RunSetup& setup, const StepGraph& graph) {
+  if (!setup.step.sharded || !setup.ranks) return "";
+  const SharedWeights shared = shared_weights(graph, true);
+  const int ranks = setup.ranks->size();
+  if (shared.layers.empty())
+    fail(ErrorKind::config, "parallel: {optimizer: sharded} shards nothing here: no other weight of two axes or more ",
+         "has a row for each of ", ranks, " devices; leave optimizer out, or take fewer devices");
+  refuse_rounding(setup, "sharded", "optimizer: sharded");
+  return text("weights and optimizer state sharded over ", ranks, " devices: ", shared.numbers, " of ", shared.all,
+              " numbers");
 }
 
 std::vector<SplitArray> split_arrays(const std::vector<Parameter>& parameters) {

@@ -7,7 +7,8 @@
 
 namespace neon {
 
-// The shared arrays among the variables, each with the rows of all ranks. All ranks call this together.
+// The shared arrays among the variables, and among those that callbacks keep, each with the rows of all ranks and by
+// its name in a checkpoint. All ranks call this together.
 std::map<std::string, Tensor> with_all_rows(const Variables& variables, const RunSetup& setup);
 // The bytes of all variables in a checkpoint.
 double bytes_with_all_rows(const Variables& variables, const RunSetup& setup);
@@ -17,6 +18,10 @@ TensorFile with_own_rows(const TensorFile& file, const RunSetup& setup);
 // Which weights of the step ranks split: "weights split over 2 devices: fc6, fc7; 20 of 21 million numbers". "" where
 // the spec asks for none. A config error where it asks, and nothing can be split.
 std::string split_text(const RunSetup& setup, const StepGraph& graph);
+
+// How many numbers ranks keep a share of: "weights and optimizer state sharded over 2 devices: 20 of 21 numbers". ""
+// where the spec asks for none. A config error where it asks, and nothing can be sharded.
+std::string sharded_text(const RunSetup& setup, const StepGraph& graph);
 
 // The arrays of these parameters whose rows ranks share.
 std::vector<SplitArray> split_arrays(const std::vector<Parameter>& parameters);

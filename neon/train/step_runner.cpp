@@ -151,6 +151,7 @@ std::string StepRunner::first_nonfinite(StepProgram& now) {
   variables_.to_host();
   ProgramOptions options;
   options.fuse = false;
+  options.ranks = setup_.ranks;
   StepProgram checking{now.graph, compile_for_cpu(now.graph.graph, variables_, options)};
   feed_->bind_again(*checking.program, batch_number());
   write_record(checking, 0);

@@ -117,6 +117,7 @@ void Trainer::make_programs(const StoredRun* resume) {
     setup_.experiment.fit(graphs_, setup_.layout);
     if (!resume) report_.messages(setup_.experiment.advice(graphs_.back(), setup_.layout));
     if (const std::string split = split_text(setup_, graphs_.back()); !split.empty()) report_.message(split);
+    if (const std::string shards = sharded_text(setup_, graphs_.back()); !shards.empty()) report_.message(shards);
     if (setup_.buckets && !resume)
       report_.message(padding_text(setup_, training_phase(setup_, span), start_.position.seed));
     if (!span.phase->name.empty()) report_.message(phase_text(span));
@@ -151,8 +152,10 @@ void Trainer::set_variables(const StoredRun* resume) {
   if (begins && !setup_.experiment.phases().front().freeze.empty())
     report_.message("note: frozen layers keep the values that were drawn; --model_file FILE takes trained ones");
   if (resume) {
-    restore_variables(with_own_rows(resume->file, setup_), resume->file.path, variables_);
-    former_callbacks_ = restore_callbacks(*resume, setup_.experiment);
+    StoredRun own = *resume;
+    own.file = with_own_rows(resume->file, setup_);
+    restore_variables(own.file, resume->file.path, variables_);
+    former_callbacks_ = restore_callbacks(own, setup_.experiment);
   }
   Position& at = start_.position;
   if (phase_->first > 0 && at.epoch == phase_->first && at.step_in_epoch == 0)

@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 
 #include "backends/graph/expression.h"
+#include "backends/graph/ops.h"
+#include "backends/graph/passes.h"
 #include "backends/graph/rank_rows.h"
 #include "backends/program.h"
 #include "neon/core/tensor.h"
@@ -83,6 +85,81 @@ TEST_CASE("rows that move between ranks are those of a loop, also where they fil
             [](Graph& g, Value x, const RankRows& r) { return rows_to_columns(g, columns_to_rows(g, x, r), r); },
             [&](const RankRows& of, int64_t i) { return element_of(of.rank, i / n, i % n); });
       }
+}
+
+TEST_CASE("several arrays move in one exchange, each with rows of its own") {
+  const std::vector<RankRows> all{{{2, 1, 3}, 0}, {{1, 1, 1}, 0}, {{0, 4, 1}, 0}};
+  constexpr int64_t kColumns = 3;
+  std::vector<std::string> faults(3);
+  as_ranks(3, [&](Ranks& ranks) {
+    const int k = ranks.rank();
+    std::vector<RankRows> rows = all;
+    Graph graph;
+    std::vector<Value> own, whole;
+    for (size_t a = 0; a < rows.size(); ++a) {
+      rows[a].rank = k;
+      own.push_back(graph.input(text("own", a), DType::f64, {rows[a].own(), kColumns}));
+      whole.push_back(graph.input(text("whole", a), DType::f64, {rows[a].all(), kColumns}));
+    }
+    const std::vector<Value> gathered = all_gather(graph, own, rows), added = reduce_scatter(graph, whole, rows);
+    for (size_t a = 0; a < rows.size(); ++a)
+      graph.output(text("gathered", a), gathered[a]), graph.output(text("added", a), added[a]);
+    Variables variables;
+    const auto program = compile_for_cpu(graph, variables, {.threads = 1, .ranks = &ranks});
+    std::vector<Tensor> given;
+    for (size_t a = 0; a < rows.size(); ++a)
+      for (const bool of_all : {false, true}) {
+        const int64_t count = of_all ? rows[a].all() : rows[a].own();
+        Tensor& x = given.emplace_back(DType::f64, Shape{count, kColumns});
+        for (int64_t i = 0; i < x.elements(); ++i) x.set(i, element_of(k, i / kColumns + int64_t(a), i % kColumns));
+        program->bind(text(of_all ? "whole" : "own", a), x.data());
+      }
+    program->run(0);
+    const auto check = [&](const std::string& name, int64_t i, double wanted) {
+      if (program->output(name).at(i) != wanted) faults[size_t(k)] += text(name, " ", i, " ");
+    };
+    for (size_t a = 0; a < rows.size(); ++a) {
+      for (int64_t i = 0; i < rows[a].all() * kColumns; ++i) {
+        const auto [from, row] = place_of(rows[a], i / kColumns);
+        check(text("gathered", a), i, element_of(from, row + int64_t(a), i % kColumns));
+      }
+      for (int64_t i = 0; i < rows[a].own() * kColumns; ++i) {
+        double sum = 0;
+        for (int from = 0; from < 3; ++from)
+          sum += element_of(from, rows[a].first(k) + i / kColumns + int64_t(a), i % kColumns);
+        check(text("added", a), i, sum);
+      }
+    }
+  });
+  for (const std::string& fault : faults) CHECK(fault == "");
+}
+
+TEST_CASE("rows of stored weights are gathered together, up to some bytes, and others where they are made") {
+  Graph graph;
+  const RankRows large{{int64_t(1) << 18, int64_t(1) << 18}, 1}, small{{1, 2}, 1};
+  const auto stored = [&](const char* name, const RankRows& rows) {
+    return graph.variable(name, DType::f32, {rows.own(), 3});
+  };
+  const Value a = all_gather(graph, stored("a", small), small), b = all_gather(graph, stored("b", large), large),
+              c = all_gather(graph, stored("c", small), small), d = all_gather(graph, stored("d", large), large);
+  const Value made = all_gather(graph, Expr(graph, stored("e", small)) * 2, small);
+  const Value half = all_gather(graph, cast(graph, stored("a", small), DType::f16), small);
+  const std::vector<std::pair<std::string, Value>> results = {{"a", a}, {"b", b},       {"c", c},
+                                                              {"d", d}, {"made", made}, {"half", half}};
+  for (const auto& [name, value] : results) graph.output(name, value);
+  const Graph together = with_gathers_together(graph);
+  std::vector<std::vector<std::string>> found;
+  for (int n = 0; n < together.node_count(); ++n) {
+    const Node& node = together.node(n);
+    if (!node.op->is(ops::all_gather)) continue;
+    found.emplace_back();
+    for (const Value output : node.outputs)
+      for (const auto& [name, value] : together.outputs())
+        if (value == output) found.back().push_back(name);
+  }
+  std::ranges::sort(found);
+  // 6 MiB each are the large ones; 8 MiB together have no room for two.
+  CHECK(found == std::vector<std::vector<std::string>>{{"a", "b", "c"}, {"d"}, {"half"}, {"made"}});
 }
 
 TEST_CASE("gradients of moved rows are those of the sum of all ranks' numbers") {

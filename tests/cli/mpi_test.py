@@ -12,6 +12,7 @@ import h5py
 import numpy as np
 
 import ranks_test
+import sharded_test
 import split_dense_test
 import support
 from mpi_case import MpiCase, main, ranks_in
@@ -63,6 +64,9 @@ class Mpi(MpiCase):
         """Ranks have different numbers of samples, 38 in batches of 8, and different rows of weights."""
         self.check_ranks(self.spec(split_dense_test.NUMBERS))
         self.check_ranks(self.spec(split_dense_test.IMAGES), ranks=(2,))
+
+    def test_sharded_optimizer(self):
+        self.check_ranks(self.spec(sharded_test.NUMBERS))
 
     def test_sixteen_bits(self):
         """The same bits as ranks that share memory, and again."""

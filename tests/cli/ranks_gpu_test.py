@@ -13,6 +13,7 @@ import numpy as np
 
 import devices_test
 import ranks_test
+import sharded_test
 import split_dense_test
 import support
 from ranks_test import IMAGES, LONG, NUMBERS, arrays, children
@@ -75,6 +76,23 @@ class Ranks(devices_test.Case):
                                        dataset="{UniformRandom: {ntrain: %d, ntest: 11, nin: 6, nout: 3}}" % samples))
         self.check_ranks(self.spec(split_dense_test.IMAGES))
         self.check_ranks(self.spec(split_dense_test.NUMBERS, ema=0), "-d", "f16", limit=0.02)
+
+    def test_sharded_optimizer(self):
+        """NCCL gathers and adds up rows, also where GPUs have different numbers of them: 3 of the last layer."""
+        self.check_ranks(self.spec(sharded_test.NUMBERS))
+        self.check_ranks(self.spec(sharded_test.NUMBERS, accumulate=3))
+        self.check_ranks(self.spec(sharded_test.IMAGES))
+        ranks_test.Ranks.text(self)
+        self.check_ranks(self.spec(sharded_test.TIED))
+        self.check_ranks(self.spec(sharded_test.NUMBERS, ema=0), "-d", "f16", limit=0.02)
+
+    def test_a_sharded_run_goes_on_with_another_number_of_gpus(self):
+        spec = self.spec(sharded_test.NUMBERS)
+        _, wanted = self.train(spec, 1)
+        for before, after in (2, 1), (1, 2):
+            self.train(spec, before, "-e", "1", name="part.safetensors")
+            self.neon("resume", "-b", "gpu", "-m", str(after), "-e", "4", "part.safetensors")
+            self.check_equal(arrays(self.path("part.safetensors")), wanted)
 
     def test_sixteen_bits(self):
         """Weights agree as far as 16 bits tell, with gradients added up in either way."""
