@@ -82,6 +82,18 @@ void exchange_in_buckets(Graph& graph, const std::vector<Value*>& values) {
   });
 }
 
+namespace {
+
+// Makes the updates of states this rank's parts of means over the batch, to be added up.
+void add_state_updates(Graph& graph, LayerContext& context, std::vector<Value*>& parts) {
+  for (Assignment& update : context.state_updates) {
+    update.value = Expr(graph, update.value) * context.share.weight();
+    parts.push_back(&update.value);
+  }
+}
+
+}  // namespace
+
 Value exchange_parts(StepGraph& step, LayerContext& context, std::vector<Value>& gradients, Value& cost) {
   Graph& graph = step.graph;
   Scope scope(graph, "exchange");
@@ -101,10 +113,7 @@ Value exchange_parts(StepGraph& step, LayerContext& context, std::vector<Value>&
     else parts.push_back(&gradient);
   }
   scatter_in_buckets(graph, scattered);
-  for (Assignment& update : context.state_updates) {
-    update.value = Expr(graph, update.value) * context.share.weight();
-    parts.push_back(&update.value);
-  }
+  add_state_updates(graph, context, parts);
   parts.push_back(&cost);
   std::vector<Value> whole;
   for (const Value* gradient : split) whole.push_back(*gradient);
@@ -113,6 +122,37 @@ Value exchange_parts(StepGraph& step, LayerContext& context, std::vector<Value>&
   exchange_in_buckets(graph, parts);
   for (const auto& [gradient, dtype] : narrowed) *gradient = cast(graph, *gradient, dtype);
   return spoilt;
+}
+
+Value exchange_counts(StepGraph& step, LayerContext& context, const std::vector<Value>& gradients, Value& cost) {
+  Graph& graph = step.graph;
+  Scope scope(graph, "exchange");
+  std::vector<Value> trained;
+  for (size_t i = 0; i < gradients.size(); ++i)
+    if (step.parameters[i].trained) trained.push_back(gradients[i]);
+  Value spoilt = not_finite(graph, trained, graph.dtype(cost));
+  std::vector<Value*> parts;
+  add_state_updates(graph, context, parts);
+  parts.push_back(&cost);
+  parts.push_back(&spoilt);
+  exchange_in_buckets(graph, parts);
+  return spoilt;
+}
+
+void exchange_sums(const StepGraph& step, const LayerContext& context, std::vector<Expr>& sums) {
+  Graph& graph = context.graph;
+  Scope scope(graph, "exchange");
+  std::vector<Value> values(sums.begin(), sums.end());
+  std::vector<Value*> parts;
+  std::vector<Scattered> scattered;
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const Parameter& p = step.parameters[i];
+    if (p.gathered && p.trained) scattered.push_back({&values[i], gathered_rows(p, context.share)});
+    else if (p.trained && !p.is_split()) parts.push_back(&values[i]);
+  }
+  scatter_in_buckets(graph, scattered);
+  exchange_in_buckets(graph, parts);
+  for (size_t i = 0; i < sums.size(); ++i) sums[i] = {graph, values[i]};
 }
 
 Expr over_ranks(const Parameter& parameter, Expr part) {

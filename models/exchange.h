@@ -14,6 +14,12 @@ void exchange_in_buckets(Graph& graph, const std::vector<Value*>& values);
 // Returns how many elements of these are not finite on any rank, one number; invalid where no parameter is split.
 Value exchange_parts(StepGraph& step, LayerContext& context, std::vector<Value>& gradients, Value& cost);
 
+// The same of the cost and the updates of layers' states alone, where ranks sum apart. Returns how many elements of any
+// rank's gradients are not finite, one number.
+Value exchange_counts(StepGraph& step, LayerContext& context, const std::vector<Value>& gradients, Value& cost);
+// Gives the accumulated gradients of one rank, by parameter, for all ranks; of gathered parameters this rank's rows.
+void exchange_sums(const StepGraph& step, const LayerContext& context, std::vector<Expr>& sums);
+
 // The sum over ranks of what each has of it, where the parameter is split.
 Expr over_ranks(const Parameter& parameter, Expr part);
 

@@ -218,7 +218,8 @@ StepGraph training_graph(const Network& network, const GradientSource& source, c
   for (size_t i = 0; i < usable.size(); ++i)
     if (!usable[i]) usable[i] = broadcast_to(graph, graph.constant(0, context.master_dtype), step.parameters[i].shape);
   Value cost_of_all = average, spoilt;
-  if (options.share.ranks > 1) spoilt = exchange_parts(step, context, usable, cost_of_all);
+  if (sums_apart(options, options.share.ranks)) spoilt = exchange_counts(step, context, usable, cost_of_all);
+  else if (options.share.ranks > 1) spoilt = exchange_parts(step, context, usable, cost_of_all);
   graph.output("cost", cost_of_all);
   add_update(step, optimizer, options, context, {graph, cost_of_all}, usable, spoilt);
   round_results(step, options);

@@ -71,6 +71,7 @@ struct StepOptions {
   // by the weights that are in them, as if all samples had been one batch, and they start again; otherwise to 0.
   int64_t accumulate = 1;
   double weight = 1;
+  bool updates = true;  // where ranks sum apart: whether this graph's step updates, or only adds to the sums
   std::vector<std::string> histograms = {};  // of "W", "dW" ...; see add_histograms()
   // Where samples are pieces of streams, how many streams there are: a batch has a piece of each, but the last batch of
   // an epoch may have fewer. 0: as many as the batch.
@@ -92,6 +93,13 @@ struct StepOptions {
   // Changes of images before the net sees them. With any of these, their channels are last from there on.
   std::vector<const Augmentation*> augment = {};
 };
+
+// Whether accumulated gradients stay with the rank that computed them until an update needs their sum over all ranks.
+// There are two graphs then, of steps that only add and of those that update. Histograms show the gradients of whole
+// batches, which no rank has in between.
+inline bool sums_apart(const StepOptions& options, int ranks) {
+  return ranks > 1 && options.accumulate > 1 && options.histograms.empty();
+}
 
 // Whether layers begin at states of 0 in batch `index` of a pass, from 0.
 inline bool begins_streams(int64_t index, int64_t reset_period) {

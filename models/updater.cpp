@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backends/graph/ops.h"
+#include "models/exchange.h"
 #include "models/histograms.h"
 #include "neon/core/key_error.h"
 #include "neon/core/message.h"
@@ -47,18 +48,17 @@ class Updater {
     Graph& graph = step_.graph;
     std::vector<Expr> gradients;
     for (Value g : raw) gradients.push_back(unscaled({graph, g}));
+    const bool apart = sums_apart(options_, options_.share.ranks);
     std::vector<Value> checked;
-    for (size_t i = 0; i < gradients.size(); ++i)
+    for (size_t i = 0; i < gradients.size() && !apart; ++i)
       if (step_.parameters[i].trained && !(spoilt && step_.parameters[i].is_split())) checked.push_back(raw[i]);
     Expr finite = check_finite(graph, cost, checked, spoilt);
     graph.output("finite", finite);
     guard_ = finite;
     add_histograms(step_, options_.histograms, stored_parameters(step_, context), {gradients.begin(), gradients.end()});
-    if (options_.accumulate > 1) accumulate(gradients, finite);
-    group(gradients);
-    order_layers();
-    for (size_t i = 0; i < gradients.size(); ++i)
-      if (step_.parameters[i].trained) update(i, gradients[i]);
+    if (apart) accumulate_apart(context, gradients, finite);
+    else if (options_.accumulate > 1) accumulate(gradients, finite);
+    if (options_.updates) update_all(gradients);
     for (const Assignment& a : context.state_updates) update_state(a, finite);
     for (const Assignment& a : context.carried_updates) graph.assign(a.variable, a.value, finite);
   }
@@ -94,6 +94,37 @@ class Updater {
       graph.assign(sum, apply("select", apply_now, sum.constant(0), total));
       gradients[i] = total * mean;
     }
+  }
+
+  // The same where ranks sum apart, in a step that only adds, or in one that updates.
+  void accumulate_apart(const LayerContext& context, std::vector<Expr>& gradients, Expr finite) {
+    Graph& graph = step_.graph;
+    Scope scope(graph, "accumulate");
+    const Expr spoilt(graph, graph.variable(kSpoiltBatches, finite.dtype(), finite.shape()));
+    const Expr now_spoilt = spoilt + (1.0 - finite);
+    const bool updates = options_.updates;
+    const auto nothing = [&](Expr x) { return Expr(graph, broadcast_to(graph, x.constant(0), x.shape())); };
+    graph.assign(spoilt, updates ? nothing(spoilt) : now_spoilt);
+    guard_ = apply("equal", now_spoilt, spoilt.constant(0));
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      if (!step_.parameters[i].trained) continue;
+      const Shape& shape = gradients[i].shape();
+      const Expr sum(graph, graph.variable(step_.parameters[i].name + "/sum", gradients[i].dtype(), shape));
+      gradients[i] = sum + (options_.weight == 1 ? gradients[i] : gradients[i] * options_.weight);
+      graph.assign(sum, updates ? nothing(sum) : gradients[i]);
+    }
+    if (!updates) return;
+    exchange_sums(step_, context, gradients);
+    const Expr mean = recorded("mean");
+    for (size_t i = 0; i < gradients.size(); ++i)
+      if (step_.parameters[i].trained) gradients[i] = gradients[i] * mean;
+  }
+
+  void update_all(const std::vector<Expr>& gradients) {
+    group(gradients);
+    order_layers();
+    for (size_t i = 0; i < gradients.size(); ++i)
+      if (step_.parameters[i].trained) update(i, gradients[i]);
   }
 
   // Which optimizer serves which parameter, and the factor that clips all gradients of each to its norm.
@@ -163,6 +194,7 @@ class Updater {
   // Statistics of the averaged weights are means over the same updates: those of the last weights do not suit them.
   void update_state(const Assignment& a, Expr finite) {
     step_.graph.assign(a.variable, a.value, finite);
+    if (!options_.updates) return;
     Scope scope(step_.graph, "update");
     average(step_.graph.producer(a.variable).attributes.string("name"), {step_.graph, a.value});
   }

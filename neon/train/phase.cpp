@@ -19,7 +19,7 @@ Phase training_phase(const RunSetup& setup, const PhaseSpan& span) {
   phase.first_epoch = span.first;
   phase.epochs = span.epochs;
   phase.rule = span.phase->source.rule;
-  phase.graph = [&setup, trained = span.phase](int64_t batch, const DataLayout& layout, int player) {
+  const auto graph = [&setup, trained = span.phase](int64_t batch, const DataLayout& layout, int player, bool updates) {
     StepOptions options = setup.step;
     const bool keeps_places = bool(setup.data.streams);
     options.share = share_of(batch, keeps_places ? setup.step.batch : batch, setup.rank());
@@ -27,8 +27,14 @@ Phase training_phase(const RunSetup& setup, const PhaseSpan& span) {
     options.weight = double(batch) / double(setup.step.batch);
     options.streams = share_of(setup.step.batch, setup.step.batch, setup.rank()).count;
     options.player = player;
+    options.updates = updates;
     return training_graph(*trained, layout, options);
   };
+  phase.graph = [graph](int64_t batch, const DataLayout& layout, int player) {
+    return graph(batch, layout, player, true);
+  };
+  if (sums_apart(setup.step, setup.rank().ranks))
+    phase.adding = [graph](int64_t batch, const DataLayout& layout) { return graph(batch, layout, 0, false); };
   return phase;
 }
 

@@ -20,6 +20,8 @@ struct Phase {
   // The step of `batch` samples, of several ranks this one's part of it, of one of the rule's players. The weight of a
   // short batch among accumulated gradients is its share of a whole batch.
   std::function<StepGraph(int64_t batch, const DataLayout& layout, int player)> graph;
+  // The same of a step that only adds up gradients; empty unless ranks sum apart.
+  std::function<StepGraph(int64_t batch, const DataLayout& layout)> adding = {};
   int players() const { return rule ? rule->players() : 1; }
   // Whether a player moves in that step of the phase.
   bool moves(size_t player, int64_t step) const {

@@ -22,6 +22,7 @@ struct PhaseSpan {
 struct SplitArray {
   std::string name;
   int64_t first = 0, rows = 0, all = 0;
+  bool gathered = false;  // in a step, whose gradient is of all rows
 };
 
 struct RunSetup {

@@ -1,5 +1,7 @@
 #include "neon/train/shared_rows.h"
 
+#include <cstring>
+
 namespace neon {
 
 namespace {
@@ -33,6 +35,13 @@ std::optional<OwnRows> own_rows(const std::string& tensor, const RunSetup& setup
   return OwnRows{share.first, share.counts ? share.count : 0, share.whole};
 }
 
+// Whether each rank has a part of the variable, which is the sum of these.
+bool is_summed(const std::string& name, const RunSetup& setup) {
+  if (!sums_apart(setup.step, setup.rank().ranks) || !name.ends_with("/sum")) return false;
+  const SplitArray* const split = split_of(name, setup);
+  return !split || split->gathered;
+}
+
 bool has_rows(const Tensor& tensor, int64_t rows) { return tensor.shape().rank() > 0 && tensor.shape()[0] == rows; }
 
 }  // namespace
@@ -42,6 +51,7 @@ namespace {
 void add_all_rows(const std::map<std::string, Tensor>& arrays, const std::string& prefix, const RunSetup& setup,
                   std::map<std::string, Tensor>& out) {
   for (const auto& [name, own] : arrays) {
+    if (is_summed(name, setup)) continue;  // rank 0 has the sum: see gather_sums()
     const std::optional<OwnRows> rows = own_rows(name, setup);
     if (!rows || own.shape().rank() == 0) continue;
     if (split_of(name, setup) && !has_rows(own, rows->count)) continue;  // a number of the optimizer's
@@ -73,10 +83,26 @@ double bytes_with_all_rows(const Variables& variables, const RunSetup& setup) {
   return out;
 }
 
+void gather_sums(Variables& variables, const RunSetup& setup) {
+  variables.to_host();
+  for (const auto& [name, tensor] : variables.all()) {
+    if (!is_summed(name, setup)) continue;
+    Tensor& here = variables.at(name);
+    const Summand sum{here.data(), here.data(), here.elements()};
+    setup.ranks->sum(std::span(&sum, 1), here.dtype());
+    if (!setup.leads() && here.bytes()) std::memset(here.data(), 0, here.bytes());
+  }
+  variables.to_device();
+}
+
 TensorFile with_own_rows(const TensorFile& file, const RunSetup& setup) {
   TensorFile out = file;
   for (NamedTensor& named : out.tensors)
-    if (const std::optional<OwnRows> rows = own_rows(named.name, setup); rows && has_rows(named.tensor, rows->all))
+    if (is_summed(named.name, setup)) {
+      if (setup.leads() || named.tensor.bytes() == 0) continue;
+      named.tensor = Tensor(named.tensor.dtype(), named.tensor.shape());
+    } else if (const std::optional<OwnRows> rows = own_rows(named.name, setup);
+               rows && has_rows(named.tensor, rows->all))
       named.tensor = named.tensor.rows(rows->first, std::max<int64_t>(rows->count, 1));
   return out;
 }
@@ -134,7 +160,7 @@ std::string sharded_text(const RunSetup& setup, const StepGraph& graph) {
 std::vector<SplitArray> split_arrays(const std::vector<Parameter>& parameters) {
   std::vector<SplitArray> out;
   for (const Parameter& p : parameters)
-    if (p.is_split()) out.push_back({p.name, p.first_row, p.shape[0], p.all_rows});
+    if (p.is_split()) out.push_back({p.name, p.first_row, p.shape[0], p.all_rows, p.gathered});
   return out;
 }
 

@@ -12,6 +12,9 @@ namespace neon {
 std::map<std::string, Tensor> with_all_rows(const Variables& variables, const RunSetup& setup);
 // The bytes of all variables in a checkpoint.
 double bytes_with_all_rows(const Variables& variables, const RunSetup& setup);
+// Where ranks sum accumulated gradients apart: gives rank 0 the sums over all ranks, and the others zeros. A checkpoint
+// takes these sums from rank 0. All ranks call this together.
+void gather_sums(Variables& variables, const RunSetup& setup);
 // The tensors of a checkpoint, of shared arrays only the rows of this rank.
 TensorFile with_own_rows(const TensorFile& file, const RunSetup& setup);
 

@@ -17,7 +17,7 @@ StepRunner::StepRunner(const RunSetup& setup, Phase phase, Variables& variables,
       listener_(listener),
       layout_(setup.layout) {
   make_feed_of_phase();
-  compile_all();
+  compile_all(position_.threads, true);
 }
 
 void StepRunner::make_feed_of_phase() {
@@ -28,14 +28,17 @@ void StepRunner::make_feed_of_phase() {
   buckets_.emplace(*phase_.split, options);
 }
 
-void StepRunner::compile_all() {
-  full_ = compile(setup_.step.batch, position_.threads);
+void StepRunner::compile_all(int64_t threads, bool ragged) {
+  updating_.full = compile(setup_.step.batch, threads, true);
+  if (phase_.adding) adding_.full = compile(setup_.step.batch, threads, false);
+  if (!ragged) return;
   check_last_batch(setup_.options, graph(), setup_.step, layout_);
-  if (const int64_t left = layout_.train_size % setup_.step.batch)
-    ragged_ = std::move(compile(left, position_.threads).back());
+  const int64_t left = layout_.train_size % setup_.step.batch;
+  if (left) updating_.ragged = std::move(compile(left, threads, true).back());
+  if (left && phase_.adding) adding_.ragged = std::move(compile(left, threads, false).back());
 }
 
-std::vector<std::vector<StepProgram>> StepRunner::compile(int64_t batch, int64_t threads) {
+std::vector<std::vector<StepProgram>> StepRunner::compile(int64_t batch, int64_t threads, bool updates) {
   const bool whole = batch == setup_.step.batch;
   DeviceOptions options = with_sequences(setup_.device(position_, listener_));
   options.name = phase_.name;
@@ -47,7 +50,8 @@ std::vector<std::vector<StepProgram>> StepRunner::compile(int64_t batch, int64_t
     out.emplace_back(size_t(phase_.players()));
     for (size_t player = 0; player < out.back().size(); ++player) {
       StepProgram& made = out.back()[player];
-      made.graph = phase_.graph(batch, buckets_->layout(layout_, bucket), int(player));
+      const DataLayout layout = buckets_->layout(layout_, bucket);
+      made.graph = updates ? phase_.graph(batch, layout, int(player)) : phase_.adding(batch, layout);
       made.program = compile_program(made.graph.graph, variables_, options);
       feed_->bind(*made.program);
     }
@@ -61,7 +65,7 @@ void StepRunner::choose_threads() {
   int64_t chosen = position_.threads;
   for (int64_t threads = position_.threads; threads >= 1 && !stop_signal(); threads /= 2) {
     if (position_.step_in_epoch + kWarmUp + kTimed >= setup_.steps_per_epoch) break;
-    if (threads != position_.threads) full_ = compile(setup_.step.batch, threads);
+    if (threads != position_.threads) compile_all(threads, false);
     std::vector<double> times;
     // The time that steps wait for data says nothing about the threads.
     const auto busy = [&] { return now_seconds() - feed_->waited(); };
@@ -75,7 +79,7 @@ void StepRunner::choose_threads() {
     if (best == 0 || mean < best) best = mean, chosen = threads;
   }
   position_.threads = chosen;
-  if (!stop_signal()) compile_all();
+  if (!stop_signal()) compile_all(position_.threads, true);
 }
 
 }  // namespace neon

@@ -5,6 +5,7 @@
 
 #include "neon/train/loss_scale.h"
 #include "neon/train/rank_agreement.h"
+#include "neon/train/shared_rows.h"
 #include "neon/train/signals.h"
 
 namespace neon {
@@ -17,13 +18,23 @@ double StepRunner::rate() const {
   return graph().optimizers.empty() ? 0 : graph().optimizers[0]->rate_at(phase_.own(progress(-1)));
 }
 
+namespace {
+
 // The weights of all steps of that update, in whole batches.
-double StepRunner::weights_together(int64_t update) const {
-  const int64_t group = setup_.step.accumulate, first = update * group, steps = setup_.steps_per_epoch;
+double weights_together(const RunSetup& setup, int64_t samples, int64_t update) {
+  const int64_t group = setup.step.accumulate, first = update * group, steps = setup.steps_per_epoch;
   const int64_t short_ones = (first + group) / steps - first / steps;
-  const int64_t missing = steps * setup_.step.batch - layout_.train_size;
-  return double(group) - double(short_ones * missing) / double(setup_.step.batch);
+  const int64_t missing = steps * setup.step.batch - samples;
+  return double(group) - double(short_ones * missing) / double(setup.step.batch);
 }
+
+// Steps until the next update is done.
+int64_t left_of_update(const RunSetup& setup, const Phase& phase, const Progress& at) {
+  const int64_t group = setup.step.accumulate;
+  return group - phase.own(at).step % group;
+}
+
+}  // namespace
 
 // Updates that were done when that step of the phase begins, unless a step until then is skipped. The steps after a
 // skipped one run again, and so see the right number.
@@ -51,7 +62,7 @@ void StepRunner::write_record(StepProgram& of, int64_t ahead, size_t player) {
   const int64_t updates = player == 0 ? updates_before(now) : phase_.rule->moves_before(int(player), now);
   program.set_scalar("update", double(updates + 1));
   program.set_scalar("apply", (now + 1) % group == 0 ? 1 : 0);
-  program.set_scalar("mean", 1 / weights_together(now / group));
+  program.set_scalar("mean", 1 / weights_together(setup_, layout_.train_size, now / group));
   program.set_scalar("epoch", double(in_phase.epoch));
   program.set_scalar(kStreamStart, begins_streams(position_.step_in_epoch + ahead, setup_.step.reset_period));
   program.set_scalar("watched", observer_.watches(at) ? 1 : 0);
@@ -103,12 +114,21 @@ void finish_players(const Phase& phase, std::vector<StepProgram>& now, const Pro
 
 }  // namespace
 
+bool StepRunner::amid_update() const {
+  const bool ended = position_.step_in_epoch == 0 || position_.step_in_epoch == setup_.steps_per_epoch;
+  return phase_.adding && !ended && left_of_update(setup_, phase_, progress()) < setup_.step.accumulate;
+}
+
 int64_t StepRunner::run(int64_t most) {
   if (setup_.ranks) most = agree_on_signals(*setup_.ranks, most);
+  if (most == 0 && amid_update()) most = 1;
   if (most == 0) return 0;
   const int64_t full_steps = layout_.train_size / setup_.step.batch;
   const bool full = position_.step_in_epoch < full_steps;
-  std::vector<StepProgram>& all = full ? full_[buckets_->of(batch_number())] : ragged_;
+  const bool adds = phase_.adding && left_of_update(setup_, phase_, progress()) > 1;
+  if (phase_.adding) most = adds ? std::min(most, left_of_update(setup_, phase_, progress()) - 1) : 1;
+  StepPrograms& programs = adds ? adding_ : updating_;
+  std::vector<StepProgram>& all = full ? programs.full[buckets_->of(batch_number())] : programs.ragged;
   StepProgram& now = all[0];
   most = full ? buckets_->alike(batch_number(), std::min(most, full_steps - position_.step_in_epoch)) : 1;
   for (const StepProgram& each : all)
@@ -122,6 +142,10 @@ int64_t StepRunner::run(int64_t most) {
   int64_t done = 0;
   for (bool finite = true; finite && done < count; ++done) finite = finish_step(now, int(count - 1 - done));
   if (done == count && observer_.watches(last)) observer_.watched_step_ended(last, loss_scale, *now.program);
+  // A checkpoint may take the sums now. Runs that save none go on with the same ones.
+  const bool epoch_ends = position_.step_in_epoch == setup_.steps_per_epoch;
+  if (phase_.adding && epoch_ends && left_of_update(setup_, phase_, progress()) < setup_.step.accumulate)
+    gather_sums(variables_, setup_);
   return done;
 }
 
@@ -176,11 +200,12 @@ double StepRunner::repeat(int64_t count) {
 }
 
 std::vector<double> StepRunner::time_kernels() {
-  Program& program = *full_.back()[0].program;
+  Program& program = *updating_.full.back()[0].program;
   program.time_kernels(true);
   for (bool longest = false; !longest;) {
     begin_epoch_if_ended(setup_.step.batch);  // kernels are those of a whole batch
-    longest = buckets_->of(batch_number()) + 1 == buckets_->count();
+    longest = buckets_->of(batch_number()) + 1 == buckets_->count() &&
+              (!phase_.adding || left_of_update(setup_, phase_, progress()) == 1);
     repeat(1);
   }
   std::vector<double> out = program.kernel_milliseconds();

@@ -35,6 +35,12 @@ struct StepProgram {
   std::unique_ptr<Program> program;
 };
 
+// One for each player; `full` of each bucket. `ragged`: for the last, shorter batch of an epoch; may be empty.
+struct StepPrograms {
+  std::vector<std::vector<StepProgram>> full;
+  std::vector<StepProgram> ragged;
+};
+
 class StepRunner {
  public:
   // Compiles the programs for position.threads threads. All arguments must outlive the runner.
@@ -42,20 +48,22 @@ class StepRunner {
              Listener& listener);
 
   // The graph of a whole batch, of the longest sequences where there are buckets.
-  const StepGraph& graph() const { return full_.back()[0].graph; }
+  const StepGraph& graph() const { return updating_.full.back()[0].graph; }
   // The graphs of all players.
   std::vector<const StepGraph*> graphs() const {
     std::vector<const StepGraph*> out;
-    for (const StepProgram& each : full_.back()) out.push_back(&each.graph);
+    for (const StepProgram& each : updating_.full.back()) out.push_back(&each.graph);
     return out;
   }
-  const Program& program() const { return *full_.back()[0].program; }
+  const Program& program() const { return *updating_.full.back()[0].program; }
   const BatchFeed& feed() const { return *feed_; }
 
   // At most so many steps, all of one program; on a GPU they are under way together. Moves the position. Returns how
   // many were done: fewer where one was not finite, since no step after it counts, or where a signal came while data
   // was waited for.
   int64_t run(int64_t most);
+  // Whether ranks have sums apart that no checkpoint may hold. run() goes on then whatever signal came.
+  bool amid_update() const;
   // Trains the first steps with all, half, a quarter ... of the threads, and keeps the fastest number: beside another
   // process, or for a small net, that may be fewer than there are.
   void choose_threads();
@@ -71,10 +79,10 @@ class StepRunner {
 
  private:
   void make_feed_of_phase();
-  void compile_all();
+  // With `ragged` the programs of a short batch, too.
+  void compile_all(int64_t threads, bool ragged);
   // By bucket and player; of a short batch for the last bucket alone.
-  std::vector<std::vector<StepProgram>> compile(int64_t batch, int64_t threads);
-  double weights_together(int64_t update) const;
+  std::vector<std::vector<StepProgram>> compile(int64_t batch, int64_t threads, bool updates);
   int64_t updates_before(int64_t step) const;
   void count_step(bool finite);
   void write_record(StepProgram& now, int64_t ahead, size_t player = 0);
@@ -95,9 +103,8 @@ class StepRunner {
   DataLayout layout_;
   std::unique_ptr<BatchFeed> feed_;
   std::optional<BatchBuckets> buckets_;
-  // One for each player; full_ of each bucket. ragged_: for the last, shorter batch of an epoch; may be empty.
-  std::vector<std::vector<StepProgram>> full_;
-  std::vector<StepProgram> ragged_;
+  StepPrograms updating_;
+  StepPrograms adding_;  // of steps that only add up gradients; empty unless ranks sum apart
   double last_cost_ = 0;
 };
 

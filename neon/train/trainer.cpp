@@ -57,7 +57,7 @@ void Trainer::train(const std::function<void()>& settled) {
 void Trainer::train_epoch() {
   const Position& at = start_.position;
   together_ = 1;
-  while (at.step_in_epoch < setup_.steps_per_epoch && !stop_signal()) {
+  while (at.step_in_epoch < setup_.steps_per_epoch && (!stop_signal() || runner_->amid_update())) {
     const double before = now_seconds();
     runner_->run(together_);
     // As many at once as keep signals and progress waiting no longer than one can notice.

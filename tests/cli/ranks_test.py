@@ -2,6 +2,7 @@
 """Several ranks on CPUs (-m N) compute what one does: the same weights, results, files; runs go on with other numbers
 of ranks; a rank that dies or hangs ends all."""
 import glob
+import json
 import os
 import re
 import signal
@@ -133,7 +134,21 @@ class Ranks(Case):
         self.check_ranks(self.spec(NUMBERS, dataset="{UniformRandom: {ntrain: 33, ntest: 3, nin: 6, nout: 3}}"))
 
     def test_accumulated_gradients(self):
-        self.check_ranks(self.spec(NUMBERS, accumulate=3))
+        """Updates after 3 of 5 steps of an epoch: sums are each rank's own until then."""
+        spec = self.spec(NUMBERS, accumulate=3)
+        wanted = self.check_ranks(spec)
+        for first, then in (2, 1), (1, 3), (2, 2):
+            self.train(spec, first, "-e", "1", name="part.safetensors")
+            self.neon("resume", "-b", "cpu", "-m", str(then), "-e", "4", "part.safetensors")
+            self.check_equal(arrays(self.path("part.safetensors")), wanted)
+        # The same number of ranks goes on with the same bits, though nothing was saved between.
+        _, undisturbed = self.train(spec, 2)
+        for name, array in arrays(self.path("part.safetensors")).items():
+            self.assertEqual(array.tobytes(), undisturbed[name].tobytes(), name)
+
+    def test_accumulated_gradients_beside_histograms(self):
+        """These show the gradients of a whole batch, which all ranks add up in each step then."""
+        self.check_ranks(self.spec(NUMBERS, accumulate=3, callbacks="[Hist: {every: 5, tensors: [W, dW]}]"), ranks=(2,))
 
     def test_convolutions_with_batch_norm_over_all_ranks(self):
         """Augmented; the last batch has 4 samples, one for each of four ranks."""
@@ -291,6 +306,16 @@ class Ranks(Case):
             self.assertEqual(out.count("wrote m.safetensors"), 1)
             self.assertNotIn("neon: ", err)
             self.neon("resume", "-b", "cpu", "-m", "2", "m.safetensors", "-e", "2", code=None)
+
+    def test_a_signal_waits_for_the_update(self):
+        """No rank alone has the gradients that were added up until then."""
+        spec = self.spec(LONG, accumulate=7)
+        child = self.started(spec, 2, "-s", "m.safetensors", "-d", "f64")
+        child.send_signal(signal.SIGTERM)
+        code, _, err = self.ended(child)
+        self.assertEqual(code, 128 + signal.SIGTERM, err)
+        position = json.loads(tensors(self.path("m.safetensors"))[1]["neon.position"])
+        self.assertTrue(position["step"] % 7 == 0 or position["step_in_epoch"] == 0, position)
 
     def test_faults_that_all_ranks_have_are_told_once(self):
         spec = self.spec(NUMBERS, cost="Nonsense")

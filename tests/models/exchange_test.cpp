@@ -66,3 +66,19 @@ TEST_CASE("exchanges are of one type each, in the order of their arrays, and end
     CHECK(node.inputs[size_t(place)] == before[i]);
   }
 }
+
+TEST_CASE("ranks that sum accumulated gradients apart exchange them in steps that update alone") {
+  const int64_t parameters = 6 * 5 + 6 + 3 * 6 + 3;
+  const NetData data = drawn_data(DType::f32);
+  for (const bool updates : {false, true}) {
+    StepOptions options{.dtype = DType::f32, .batch = 4, .accumulate = 3, .updates = updates};
+    options.share = share_of(8, 8, {0, 2});
+    const Trained net("Adam", data, options);
+    const Graph& graph = net.run.graph.graph;
+    int64_t elements = 0;
+    for (const Node* node : exchanges_of(graph))
+      for (Value value : node->inputs) elements += graph.shape(value).elements();
+    INFO("updates: " << updates);
+    CHECK(elements == 2 + (updates ? parameters : 0));  // the cost, and how many numbers are not finite
+  }
+}
