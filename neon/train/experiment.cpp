@@ -55,8 +55,6 @@ void Experiment::make_phases(const Setting& root, Problems& problems) {
   }
   if (params.draws_by_class() && !params.shuffle)
     problems.add(*given("shuffle"), "balanced sampling draws an order; leave shuffle out");
-  if (params.buckets.is_given() && !params.shuffle)
-    problems.add(*given("shuffle"), "buckets draw the order of batches; leave shuffle out");
   if (params.class_weights.is_given() && params.rule)
     problems.add(*given("class_weights"), "weigh the samples of a cost, and a rule has none; leave this out");
   const SpecParts spec{

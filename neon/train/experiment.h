@@ -102,7 +102,8 @@ struct ExperimentParams {
     p("buckets", &ExperimentParams::buckets,
       "Forms batches of sequences of similar lengths, each padded to the length of its bucket alone: a number "
       "of buckets, whose lengths are chosen for the least padding, or lengths as in [20, 50, 100], to which that of "
-      "the longest sequence is added. 0: all batches are as long as the longest sequence.");
+      "the longest sequence is added. 0: all batches are as long as the longest sequence. With shuffle: false each "
+      "epoch passes the buckets from the shortest on, and the samples of a bucket in their order.");
     p("accumulate", &ExperimentParams::accumulate,
       "Steps to average gradients over before each update, as if the batch were that many times larger. The count "
       "continues across epochs; steps left over at the end of the run change nothing.",

@@ -5,6 +5,7 @@ import random
 import re
 
 import h5py
+import numpy as np
 
 import support
 from support import Case
@@ -48,6 +49,34 @@ class Buckets(Case):
             self.assertNotEqual(list(steps[0]), list(steps[1]))
             orders.append(steps.tolist())
         self.assertNotEqual(orders[0], orders[1])
+
+    def test_an_order_that_is_not_drawn(self):
+        """Samples go by bucket, and in their order: as without buckets from a file that is sorted so."""
+        self.walks()
+        rows = self.read("walks.csv").decode().splitlines()
+        walks = {}
+        for row in rows[1:]:
+            walks.setdefault(row.split(",")[0], []).append(row)
+        self.assertEqual(len(walks), 101)
+        bucket = lambda walk: sum(len(walk) > end for end in (3, 9, 27))
+        in_order = sorted(walks.values(), key=bucket)
+        self.assertNotEqual(in_order, list(walks.values()))
+        self.write("sorted.csv", "\n".join([rows[0], *(row for walk in in_order for row in walk)]) + "\n")
+        spec = self.write("s.yaml", WALKS + "shuffle: false\n")
+        found = []
+        for name, *options in ("one", "--set", "buckets=[3, 9, 27]"), ("two", "--set", "dataset.Sequences.path=sorted.csv"):
+            self.neon("-d", "f64", "-r", "2", "-s", name, *options, spec)
+            found.append({name: np.frombuffer(data) for name, (kind, _, data) in support.tensors(self.path(name))[0].items()
+                          if kind == "F64"})
+        self.assertEqual(set(found[0]), set(found[1]))
+        for name, array in found[0].items():
+            np.testing.assert_allclose(array, found[1][name], rtol=1e-10, atol=1e-13, err_msg=name)
+        # The same order in every epoch, on several devices and after a resume.
+        self.neon("-b", "cpu", "-d", "f64", "-r", "2", "-m", "2", "-e", "1", "-s", "part", "--set", "buckets=[3, 9, 27]", spec)
+        self.neon("resume", "-e", "3", "part")
+        part = support.tensors(self.path("part"))[0]
+        for name, array in found[0].items():
+            np.testing.assert_allclose(np.frombuffer(part[name][2]), array, rtol=1e-10, atol=1e-13, err_msg=name)
 
     def test_an_evaluation_by_length_is_that_at_full_length(self):
         """Costs, metrics that add up and those of all samples at once, with a last batch that is not full and without one."""
@@ -145,7 +174,6 @@ class Buckets(Case):
                 ("{a: 1}", "expected a number of buckets or [length, ...]"), ("65", "not in [0, 64]"), ("[0]", "buckets[0]: 0 is not in"):
             for verb in [], ["check"]:
                 self.refused(2, *verb, spec, "--set", f"buckets={value}", says=says)
-        self.refused(2, spec, "--set", "shuffle=false", says="buckets draw the order of batches; leave shuffle out")
         images = self.write("i.yaml", "dataset: {Digits: {ntrain: 20, ntest: 4}}\nlayers: [Affine: {nout: classes, init: Kaiming, "
                             "activation: Softmax}]\ncost: CrossEntropyMulti\noptimizer: Adam\nbuckets: 2\nbatch_size: 5\n")
         for verb in [], ["check"]:
