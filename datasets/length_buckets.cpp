@@ -91,6 +91,17 @@ LengthBuckets sorted_into_buckets(std::vector<int32_t> lengths, const std::vecto
   return out;
 }
 
+void count_labels(const Tensor& targets, LengthBuckets& buckets) {
+  const std::vector<int32_t> counts = sequence_lengths(targets);
+  buckets.labels.assign(buckets.steps.size(), 1);
+  for (size_t i = 0; i < counts.size(); ++i) {
+    int64_t& most = buckets.labels[size_t(buckets.of_sample[i])];
+    most = std::max<int64_t>(most, counts[i]);
+  }
+  for (size_t k = 1; k < buckets.labels.size(); ++k)
+    buckets.labels[k] = std::max(buckets.labels[k], buckets.labels[k - 1]);
+}
+
 void form_batches(std::vector<int32_t>& order, int64_t batch, const LengthBuckets& buckets, uint64_t seed,
                   int64_t epoch) {
   const auto batches = int64_t(order.size()) / batch;

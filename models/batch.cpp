@@ -146,8 +146,13 @@ Value first_steps(Graph& graph, Value x, int64_t steps) {
 
 }  // namespace
 
-DataLayout DataLayout::with_steps(int64_t steps) const {
+DataLayout DataLayout::with_steps(int64_t steps, int64_t labels) const {
   DataLayout out = *this;
+  if (labels > 0 && targets_have_lengths()) {
+    out.held_labels = target[0];
+    out.target = {labels};
+    if (target_steps > 0) out.target_steps = labels;
+  }
   out.held_steps = sample[0];
   out.sample = of_steps(sample, steps);
   if (steps_have_targets() && target.rank() > 0) out.target = of_steps(target, steps);  // predictions have none
@@ -161,9 +166,10 @@ Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const Ste
   const int64_t held = data.held_steps;
   Value all = graph.input("data", data.dtype, rows.concat(of_steps(data.stored_sample(), held)));
   const auto given_targets = [&] {
-    const Shape target = of_steps(data.target, data.cuts_targets() ? held : 0);
+    const int64_t of_target = data.cuts_targets() ? held : data.held_labels;  // steps that `targets` holds
+    const Shape target = of_steps(data.target, of_target);
     const Value batch = gather(graph, graph.input("targets", data.target_dtype, rows.concat(target)), indices);
-    return first_steps(graph, batch, data.cuts_targets() ? data.target[0] : 0);
+    return first_steps(graph, batch, of_target > 0 ? data.target[0] : 0);
   };
   Batch out;
   Expr x;

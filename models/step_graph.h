@@ -32,8 +32,15 @@ struct DataLayout : SampleMeaning {
   // Steps that a sequence has in `data`, and in `targets` where each step has a label; 0: as many as in `sample`. A
   // batch has the first steps, as many as `sample` has; the others are padding of all its samples.
   int64_t held_steps = 0;
-  // The same facts for batches of sequences of so many steps at most.
-  DataLayout with_steps(int64_t steps) const;
+  // The same of targets that are labels (L), with a length of their own.
+  int64_t held_labels = 0;
+  // The same facts for batches of sequences of so many steps at most; and of so many labels, 0: of any number.
+  DataLayout with_steps(int64_t steps, int64_t labels = 0) const;
+  // Whether targets are labels (L), with -1 behind the last one, whose number is not that of the sample's steps.
+  bool targets_have_lengths() const {
+    return classes > 0 && targets.empty() && !target_is_input && target.rank() == 1 &&
+           (label_of == LabelOf::sequence || (label_of == LabelOf::step && target_steps > 0));
+  }
   bool cuts_targets() const { return held_steps > 0 && steps_have_targets(); }
   // Whether targets (T,K) are numbers for each step of sequences of different lengths.
   bool steps_have_numbers() const {

@@ -8,7 +8,9 @@ BatchBuckets::BatchBuckets(const Split& split, const FeedOptions& options)
 }
 
 DataLayout BatchBuckets::layout(const DataLayout& data, size_t bucket) const {
-  return options_.buckets ? data.with_steps(options_.buckets->steps[bucket]) : data;
+  if (!options_.buckets) return data;
+  const LengthBuckets& buckets = *options_.buckets;
+  return data.with_steps(buckets.steps[bucket], buckets.labels.empty() ? 0 : buckets.labels[bucket]);
 }
 
 size_t BatchBuckets::of(int64_t number) {

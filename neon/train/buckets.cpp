@@ -64,8 +64,13 @@ SampleBuckets buckets_of(const Buckets& buckets, const Tensor& inputs, int64_t b
 
 }  // namespace
 
-SampleBuckets make_buckets(const Buckets& buckets, const Data& data, int64_t batch) {
-  return buckets.is_given() ? buckets_of(buckets, data.train.inputs, batch) : nullptr;
+SampleBuckets make_buckets(const Buckets& buckets, const DataLayout& layout, const Data& data, int64_t batch) {
+  if (!buckets.is_given()) return nullptr;
+  const SampleBuckets found = buckets_of(buckets, data.train.inputs, batch);
+  if (!layout.targets_have_lengths()) return found;
+  LengthBuckets out = *found;
+  count_labels(data.train.targets, out);
+  return std::make_shared<const LengthBuckets>(std::move(out));
 }
 
 SampleBuckets buckets_of_evaluation(const Buckets& buckets, const DataLayout& data, const Split& split, int64_t batch) {
@@ -109,6 +114,18 @@ std::optional<StepGraph> step_of_length(const StepGraph& whole, int64_t whole_st
   return std::nullopt;
 }
 
+namespace {
+
+// "7, 12 or 40"
+std::string lengths_text(const std::vector<int64_t>& lengths) {
+  std::string out;
+  for (size_t k = 0; k < lengths.size(); ++k)
+    out += text(k == 0 ? "" : k + 1 == lengths.size() ? " or " : ", ", lengths[k]);
+  return out;
+}
+
+}  // namespace
+
 std::string buckets_text(const LengthBuckets& buckets, const std::vector<int32_t>& order, int64_t batch,
                          int64_t steps) {
   const std::span<const int32_t> all(order);
@@ -122,11 +139,8 @@ std::string buckets_text(const LengthBuckets& buckets, const std::vector<int32_t
     padded += double(size) * double(buckets.steps[size_t(of)]);
   }
   const auto share = [&](double of_all) { return std::lround(100 * (1 - counted / of_all)); };
-  std::vector<std::string> lengths;
-  for (const int64_t each : buckets.steps) lengths.push_back(text(each));
-  const std::string last = lengths.back();
-  lengths.pop_back();
-  return text("batches of up to ", lengths.empty() ? "" : join(lengths, ", ") + " or ", last, " steps: ", share(padded),
+  const std::string labels = buckets.labels.empty() ? "" : text(", and ", lengths_text(buckets.labels), " labels");
+  return text("batches of up to ", lengths_text(buckets.steps), " steps", labels, ": ", share(padded),
               " % of the steps are padding, ", share(double(count) * double(steps)), " % without buckets");
 }
 

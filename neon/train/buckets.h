@@ -31,7 +31,7 @@ struct Value_of<Buckets> {
 void check_buckets(const Buckets& buckets, const DataLayout& data, bool by_rule);
 
 // The buckets of the training samples; null where the spec asks for none.
-SampleBuckets make_buckets(const Buckets& buckets, const Data& data, int64_t batch);
+SampleBuckets make_buckets(const Buckets& buckets, const DataLayout& layout, const Data& data, int64_t batch);
 
 // The buckets of samples that an evaluation passes in any order, from the shortest to the longest.
 SampleBuckets buckets_of_evaluation(const Buckets& buckets, const DataLayout& data, const Split& split, int64_t batch);

@@ -63,9 +63,10 @@ StepGraph of_buckets(int64_t steps, const std::function<StepGraph()>& make) try 
 StepGraph graph_of_all_lengths(const RunSetup& setup, const Phase& phase) {
   StepGraph out = phase.graph(setup.step.batch, setup.layout, 0);
   if (!setup.buckets) return out;
-  const int64_t steps = setup.buckets->steps.front();
-  const StepGraph shortest =
-      of_buckets(steps, [&] { return phase.graph(setup.step.batch, setup.layout.with_steps(steps), 0); });
+  const LengthBuckets& buckets = *setup.buckets;
+  const int64_t steps = buckets.steps.front();
+  const DataLayout layout = setup.layout.with_steps(steps, buckets.labels.empty() ? 0 : buckets.labels.front());
+  const StepGraph shortest = of_buckets(steps, [&] { return phase.graph(setup.step.batch, layout, 0); });
   check_same_weights(out, shortest, setup.layout.sample[0], steps);
   return out;
 }

@@ -27,7 +27,7 @@ RunSetup::RunSetup(Experiment& experiment_, Data data_, RunOptions options_, Ran
     phases.push_back({&phase, first, count, last});
     first += count;
   }
-  buckets = make_buckets(params.buckets, data, step.batch);
+  buckets = make_buckets(params.buckets, layout, data, step.batch);
   gpu = options.backend == "gpu";
   if (!gpu) return;
   std::string why_not;

@@ -20,6 +20,22 @@ optimizer: {Adam: {learning_rate: 0.02}}
 batch_size: 8
 epochs: 3
 """
+REVERSAL = """\
+dataset: {Reversal: {length: 7, symbols: 3, ragged: true, ntrain: 30, ntest: 0}}
+layers:
+  - Seq2Seq:
+      encoder:
+        - Embedding: {embedding_dim: 4, init: Kaiming}
+        - GRU: {output_size: 6, init: Kaiming}
+      decoder:
+        - Embedding: {embedding_dim: 4, init: Kaiming}
+        - GRU: {output_size: 6, init: Kaiming}
+        - Affine: {nout: classes, init: Kaiming, activation: Softmax}
+cost: CrossEntropyMulti
+metrics: []
+optimizer: {GradientDescentMomentum: {learning_rate: 1.0e-30}}
+epochs: 1
+"""
 WALKS = "dataset: {Sequences: {path: walks.csv, id: who, target: kind, test: 0}}\n" + NET
 
 
@@ -77,6 +93,42 @@ class Buckets(Case):
         part = support.tensors(self.path("part"))[0]
         for name, array in found[0].items():
             np.testing.assert_allclose(np.frombuffer(part[name][2]), array, rtol=1e-10, atol=1e-13, err_msg=name)
+
+    def test_targets_have_the_length_of_their_bucket(self):
+        """Of sequences that are sorted already, by steps and by labels: batches are the same ones without buckets. A step has
+        two frames a label, and the first batches have one or two labels of six."""
+        rng = np.random.default_rng(4)
+        lengths = np.sort(rng.integers(1, 5, 38))
+        x, y = np.full((38, 9, 3), np.nan, np.float32), np.full((38, 6), -1, np.int64)
+        for frames, labels, length in zip(x, y, lengths):
+            frames[:2 * length] = rng.standard_normal((2 * length, 3))
+            labels[:length] = rng.integers(1, 4, length)
+        np.savez(self.path("d.npz"), x_train=x, y_train=y)
+        head = "dataset: {NPZ: {path: d.npz, sequences: true, label_sequences: true}}\nlayers:\n"
+        end = "metrics: []\noptimizer: {Adam: {learning_rate: 0.02}}\nbatch_size: 4\nepochs: 2\nshuffle: false\n"
+        net = "  - GRU: {output_size: 6, init: Kaiming}\n  - Affine: {nout: classes, init: Kaiming}\ncost: CTC\n"
+        spec, found = self.write("s.yaml", head + net + end), []
+        for buckets in "0", "3":
+            done = self.neon("-d", "f64", "-r", "2", "-s", "m", "--set", f"buckets={buckets}", spec)
+            found.append({name: np.frombuffer(data) for name, (kind, _, data) in support.tensors(self.path("m"))[0].items()
+                          if kind == "F64"})
+        self.assertRegex(done.err, r"batches of up to \d, \d or 8 steps, and \d, \d or 4 labels: ")
+        for name, array in found[0].items():
+            np.testing.assert_allclose(found[1][name], array, rtol=1e-9, atol=1e-12, err_msg=name)
+
+    def test_decoders_have_the_steps_of_their_bucket(self):
+        """A batch of one sample costs what it costs where the decoder goes on through all steps; ranks cut alike."""
+        spec, costs = self.write("s.yaml", REVERSAL), []
+        for buckets, ranks, batch in ("0", "1", "1"), ("3", "1", "1"), ("3", "1", "6"), ("3", "2", "6"):
+            done = self.neon("-b", "cpu", "-d", "f64", "-r", "2", "-m", ranks, "-z", batch, "-o", "run.h5", "--set",
+                             f"buckets={buckets}", spec)
+            with h5py.File(self.path("run.h5")) as file:
+                costs.append(np.sort(file["cost/train"][:]))
+        self.assertRegex(done.err, r"batches of up to \d, \d or 7 steps, and \d, \d or 8 labels: ")
+        self.assertEqual(len(costs[0]), 30)
+        np.testing.assert_allclose(costs[1], costs[0], rtol=1e-12)
+        self.assertEqual(len(costs[3]), 5)
+        np.testing.assert_allclose(costs[3], costs[2], rtol=1e-12)
 
     def test_an_evaluation_by_length_is_that_at_full_length(self):
         """Costs, metrics that add up and those of all samples at once, with a last batch that is not full and without one."""

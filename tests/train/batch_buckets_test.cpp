@@ -54,3 +54,24 @@ TEST_CASE("a batch is of the bucket of its longest sample, and runs of one bucke
     CHECK(together);
   }
 }
+
+TEST_CASE("a bucket has the labels of its samples and of those of the buckets before it") {
+  // Steps 2, 5, 1, 3, 6 in buckets of 2, 4 and 6; the longest target of the first bucket has 3 labels, of the second 1.
+  LengthBuckets buckets = sorted_into_buckets({2, 5, 1, 3, 6}, {2, 4});
+  REQUIRE(buckets.steps == std::vector<int64_t>{2, 4, 6});
+  const int labels[] = {3, 2, 0, 1, 4};
+  Tensor targets(DType::i32, {5, 7});
+  for (int64_t i = 0; i < 5; ++i)
+    for (int64_t l = 0; l < 7; ++l) targets.set(i * 7 + l, l < labels[i] ? double(l) : -1);
+  count_labels(targets, buckets);
+  CHECK(buckets.labels == std::vector<int64_t>{3, 3, 4});
+  DataLayout data;
+  data.sample = {6, 2}, data.target = {7}, data.classes = 7, data.label_of = LabelOf::sequence, data.ragged = true;
+  const DataLayout cut = data.with_steps(2, 3), uncut = data.with_steps(2);
+  CHECK(cut.target == Shape{3});
+  CHECK(cut.held_labels == 7);
+  CHECK(uncut.target == Shape{7});
+  // A class for the sample as a whole is no sequence of labels.
+  data.label_of = LabelOf::sample, data.target = {1};
+  CHECK(data.with_steps(2, 3).target == Shape{1});
+}
