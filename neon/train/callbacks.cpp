@@ -62,6 +62,7 @@ class EarlyStop : public Parametrized<Callback, EarlyStopParams> {
 
   // A run that goes on after its end (resume -e) goes on with the last weights, not the best.
   void train_begin(Variables& variables) override {
+    for (const auto& [name, tensor] : kept_) check_kept(name, tensor, variables);
     if (restored_) exchange(variables);
     if (!params.restore_best) kept_.clear();
   }
@@ -86,6 +87,16 @@ class EarlyStop : public Parametrized<Callback, EarlyStopParams> {
   void restore_arrays(const std::map<std::string, Tensor>& arrays) override { kept_ = arrays; }
 
  private:
+  // A checkpoint may have been changed.
+  static void check_kept(const std::string& name, const Tensor& tensor, const Variables& variables) {
+    if (!variables.has(name))
+      fail(ErrorKind::data, "the checkpoint has weights for EarlyStop to restore, and the net has no ", name,
+           "; go on from another checkpoint");
+    const Tensor& here = variables.at(name);
+    if (tensor.shape() != here.shape() || tensor.dtype() != here.dtype())
+      fail(ErrorKind::data, "the checkpoint has ", name, " for EarlyStop to restore as ", tensor.dtype(), " ",
+           tensor.shape(), ", and the net as ", here.dtype(), " ", here.shape(), "; go on from another checkpoint");
+  }
   void keep(const std::string& name, const Tensor& tensor) {
     Tensor& copy = kept_[name];
     if (copy.empty()) copy = tensor.clone();

@@ -262,6 +262,17 @@ class Damage(Case):
             for verb in ["eval"], ["resume", "-e", "4"]:
                 self.refused(2, *verb, path, says=["another net", *says])
 
+    def test_weights_to_restore_that_are_others(self):
+        spec = self.spec(name="e.yaml", callbacks="[EarlyStop: {patience: 9}]", epochs=2)
+        self.neon("-r", "3", "-s", "e.safetensors", spec)
+        self.content = self.read("e.safetensors")
+        one, two = "callback/0/Affine_0/W", "callback/0/Affine_1/W"
+        def swapped(header):
+            header[one], header[two] = header[two], header[one]
+        for change, says in ((swapped, "has Affine_0/W for EarlyStop to restore as f32"),
+                             (lambda header: header.update({"callback/0/Other/W": header.pop(one)}), "and the net has no Other/W")):
+            self.refused(3, "resume", "-e", "4", self.forged(change), says=says)
+
 
 if __name__ == "__main__":
     support.main()
