@@ -112,10 +112,7 @@ std::string SegmentWriter::grouped() {
     last = for_width(text("      const ", index_, " k = first_k + j;\n", kept_names(walks_), last), in);
   if (!last.empty())
     out += text("    if (active && lane == 0", meets_ ? " && split == 0" : "", ") {\n", last, "    }\n");
-  if (meets_)
-    out += text("    if (is_last_of(ticket + ", first_ticket_, " + 2 * bundle + 1, ", splits_,
-                ") && threadIdx.x == 0) ticket[", first_ticket_, " + 2 * bundle] = 0;\n");
-  else if (splits_ > 1 && walks_ > 1) out += "    }\n";
+  if (!meets_ && splits_ > 1 && walks_ > 1) out += "    }\n";
   return out + last_lines();
 }
 

@@ -77,11 +77,14 @@ std::string SegmentWriter::take_sums(const std::vector<int>& which) const {
 std::string SegmentWriter::shared_folds(int level) const {
   const std::vector<int> these = folds_of(level);
   if (these.empty()) return "";
+  const int64_t of_level = meets_twice() ? 2 : 1;
   const auto meeting = [&](int64_t n) {
-    return text("    meet(ticket + ", first_ticket_, " + 2 * bundle, ", splits_ * n, ");\n");
+    const bool last = level == last_folding_ && n == of_level;
+    return text("    meet<", last, ">(ticket + ", first_ticket_, " + bundle, ", splits_ * (of_level * level + n),
+                ");\n");
   };
-  if (!meets_twice()) return text(put_parts(these), meeting(level + 1), take_parts(these));
-  return text(put_parts(these), meeting(2 * level + 1), sums_of_parts(these), meeting(2 * level + 2), take_sums(these));
+  if (!meets_twice()) return text(put_parts(these), meeting(1), take_parts(these));
+  return text(put_parts(these), meeting(1), sums_of_parts(these), meeting(2), take_sums(these));
 }
 
 }  // namespace neon::cuda

@@ -16,7 +16,7 @@ class SegmentSpread : public SegmentWalks {
   int64_t partials() const {
     return splits_ > 1 ? (splits_ + meets_twice()) * groups_ * int64_t(reductions_.size()) : 0;
   }
-  int tickets() const { return splits_ > 1 ? int(bundles()) * (meets_ ? 2 : 1) : 0; }
+  int tickets() const { return splits_ > 1 ? int(bundles()) : 0; }
   bool meets() const { return meets_; }
 
  protected:

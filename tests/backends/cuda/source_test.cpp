@@ -61,11 +61,11 @@ std::string read_after_write(const std::string& kernel) {
 // The array that blocks wrote before they met and read as what it was before: where its elements are not asked for as
 // the kernel has stored them. "" where there is none.
 std::string read_as_it_was(const std::string& kernel) {
-  const std::regex access("(put|pack_at|get)[a-z_]*<[^>]*>\\((p[0-9]+), (first_e)?|meet\\(");
+  const std::regex access("(put|pack_at|get)[a-z_]*<[^>]*>\\((p[0-9]+), (first_e)?|meet<");
   std::set<std::string> written, before_meeting;
   for (std::sregex_iterator i(kernel.begin(), kernel.end(), access), end; i != end; ++i) {
     const std::smatch& found = *i;
-    if (found.str(0) == "meet(") before_meeting = written;
+    if (found.str(0) == "meet<") before_meeting = written;
     else if (found.str(1) == "put") written.insert(found.str(2));
     else if (!found[3].matched && before_meeting.count(found.str(2))) return found.str(2);
   }

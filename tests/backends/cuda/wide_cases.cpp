@@ -89,7 +89,7 @@ std::vector<WideCase> wide_cases(DType d) {
                    {{"a", d, shape}},
                    [=](Graph&, const std::vector<Expr>& x) { return normal_columns(x[0]); },
                    200,
-                   "meet(ticket"});
+                   "meet<true>(ticket"});
   out.push_back({"normal columns of two arrays, and where each is largest",
                  {{"a", d, {20000, 32}}, {"b", d, {20000, 32}}},
                  [=](Graph& graph, const std::vector<Expr>& x) {
@@ -98,7 +98,7 @@ std::vector<WideCase> wide_cases(DType d) {
                    return a + b;
                  },
                  200,
-                 "meet(ticket"});
+                 "meet<true>(ticket"});
   // An axis in the middle, of which columns are short, are shared by blocks, or wait for each other.
   for (const Shape& shape : {Shape{3000, 4, 64}, Shape{5, 3000, 48}, Shape{700, 90, 7}})
     out.push_back({text("largest along the middle of ", shape),
@@ -116,7 +116,7 @@ std::vector<WideCase> wide_cases(DType d) {
                      return cast(centred / sqrt(mean(square(centred), {1}) + 0.25), x[0].dtype()) * x[1];
                    },
                    200,
-                   shape[1] > 1000 ? "meet(ticket" : ""});
+                   shape[1] > 1000 ? "meet<true>(ticket" : ""});
   // What the kernel stores may take the place of an array that another kernel made for it, and that it reads again.
   for (const auto& [axis, shape] : {std::pair{0, Shape{64, 131072}}, std::pair{1, Shape{40000, 16}}})
     out.push_back({text("a sum stored, and made normal along axis ", axis),
@@ -139,7 +139,7 @@ std::vector<WideCase> wide_cases(DType d) {
                      return cast(g - mean(g, {0}) - centred * mean(g * centred, {0}), kept.dtype());
                    },
                    800,
-                   "meet(ticket"});
+                   "meet<true>(ticket"});
   // Not stored before the last walk where it takes the place of an array that this walk reads.
   out.push_back({"a sum of three stored, times one of them, made normal",
                  {{"a", d, {64, 40000}}, {"b", d, {64, 40000}}, {"c", d, {64, 40000}}},
@@ -151,7 +151,7 @@ std::vector<WideCase> wide_cases(DType d) {
                    return all * rows[0] - cast(mean(cast(all, compute_type(all.dtype())), {0}), all.dtype());
                  },
                  200,
-                 "meet(ticket"});
+                 "meet<true>(ticket"});
   out.push_back({"columns, and all of it",
                  {{"a", d, {20000, 32}}},
                  [](Graph& graph, const std::vector<Expr>& x) {
