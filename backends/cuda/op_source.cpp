@@ -3,6 +3,7 @@
 #include <map>
 
 #include "backends/cuda/code_text.h"
+#include "backends/cuda/depthwise_source.h"
 
 namespace neon::cuda {
 
@@ -43,7 +44,7 @@ DType arithmetic_of(const LoweredKernel& kernel, const Graph& graph) {
 
 bool asks_library(const LoweredKernel& kernel, const SourceContext& context) {
   const bool product = kernel.is_matrix_product() && !is_small_product(kernel, context.lowered.graph);
-  if (!product && kernel.convolution() == ConvolutionKind::none) return false;
+  if (!product && (kernel.convolution() == ConvolutionKind::none || is_depthwise(kernel, context))) return false;
   for (const auto& values : {kernel.inputs, kernel.outputs})
     for (Value value : values)
       if (context.sequences.count(context.lowered.storage[size_t(value.id)].id)) return false;

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "backends/cuda/code_text.h"
-#include "backends/cuda/op_source.h"
+#include "backends/cuda/depthwise_source.h"
 #include "backends/cuda/pool_gradient_source.h"
 #include "backends/cuda/pool_strip_source.h"
 #include "backends/cuda/pooled_product_source.h"
@@ -269,6 +269,7 @@ class WindowWriter {
 };
 
 Source source_of_windows(const LoweredKernel& kernel, SourceContext& context) {
+  if (is_depthwise(kernel, context)) return depthwise_source(kernel, context);
   return WindowWriter(kernel, context).run();
 }
 

@@ -30,8 +30,6 @@ const std::vector<Convolution>& convolutions() {
       {"dilated with strides", {1, 9, 8, 2}, {3, 2, 3, 2}, {2, 3}, {1, 2, 0, 3}, {3, 2}},
       {"two groups", {2, 4, 5, 6}, {8, 3, 2, 3}, {}, {1, 1, 0, 0}, {}, 2},
       {"three groups with strides", {1, 5, 5, 9}, {6, 2, 2, 3}, {2, 2}, {0, 1, 1, 0}, {}, 3},
-      {"depthwise", {2, 4, 5, 6}, {6, 3, 3, 1}, {}, {1, 1, 1, 1}, {}, 6},
-      {"depthwise, two maps each", {1, 5, 4, 4}, {8, 3, 2, 1}, {2, 1}, {0, 2, 1, 0}, {}, 4},
       {"padding on one side", {2, 4, 5, 3}, {5, 3, 3, 3}, {}, {2, 0, 0, 1}},
       {"padding above the filter", {1, 3, 2, 2}, {3, 2, 2, 2}, {}, {3, 2, 4, 0}},
       {"1x1", {2, 3, 4, 5}, {7, 1, 1, 5}},
@@ -75,6 +73,24 @@ const std::vector<Convolution>& convolutions() {
       {"3x1x68, 1x1x11 of one channel", {2, 3, 1, 68, 1}, {128, 1, 1, 11, 1}, {1, 1, 2}, {0, 0, 0, 0, 5, 5}},
   };
   return all;
+}
+
+// Each channel with a filter of its own, and two.
+std::vector<Convolution> depthwise_convolutions() {
+  return {
+      {"depthwise", {2, 4, 5, 6}, {6, 3, 3, 1}, {}, {1, 1, 1, 1}, {}, 6},
+      {"depthwise, 24 channels", {1, 9, 10, 24}, {24, 3, 3, 1}, {}, {1, 1, 1, 1}, {}, 24},
+      {"depthwise with strides", {2, 13, 12, 16}, {16, 3, 3, 1}, {2, 2}, {1, 1, 1, 1}, {}, 16},
+      {"depthwise, 5x5 with strides", {2, 11, 16, 12}, {12, 5, 5, 1}, {2, 2}, {2, 2, 2, 2}, {}, 12},
+      {"depthwise, 7x7, odd channels", {1, 9, 10, 7}, {7, 7, 7, 1}, {}, {3, 3, 3, 3}, {}, 7},
+      {"depthwise, 2x3, padded on some sides", {2, 10, 11, 20}, {20, 2, 3, 1}, {1, 3}, {0, 2, 1, 0}, {}, 20},
+      {"depthwise, stride above the filter", {2, 11, 10, 8}, {8, 2, 1, 1}, {3, 2}, {1, 0, 0, 1}, {}, 8},
+      {"depthwise, padding above the filter", {2, 3, 2, 4}, {4, 2, 2, 1}, {}, {3, 2, 4, 0}, {}, 4},
+      {"depthwise, 40 samples of 33 rows", {40, 33, 9, 40}, {40, 3, 3, 1}, {}, {1, 1, 1, 1}, {}, 40},
+      {"depthwise, 264 channels", {3, 9, 8, 264}, {264, 3, 3, 1}, {2, 1}, {1, 1, 1, 1}, {}, 264},
+      {"depthwise, dilated", {2, 7, 8, 4}, {4, 3, 3, 1}, {}, {2, 2, 2, 2}, {2, 2}, 4},
+      {"depthwise, two maps each", {1, 5, 4, 4}, {8, 3, 2, 1}, {2, 1}, {0, 2, 1, 0}, {}, 4},
+  };
 }
 
 // neon 1's test of dilation: all of these together.
@@ -142,6 +158,7 @@ std::vector<OpCase> cases_of(const std::vector<Convolution>& convolutions, const
 
 std::vector<OpCase> convolution_cases(const std::string& op) {
   std::vector<Convolution> all = convolutions();
+  std::ranges::move(depthwise_convolutions(), std::back_inserter(all));
   std::ranges::move(dilated_convolutions(), std::back_inserter(all));
   return cases_of(all, op);
 }

@@ -38,16 +38,25 @@ bool is_even(const std::vector<int64_t>& padding) {
 // Of convolutions those that are products, by name.
 bool is_of_pixels(const OpCase& c) { return c.name == "1x1" || c.name == "one pixel" || c.name == "64 samples, 1x1"; }
 
+// Each channel has a filter of its own, whose places lie together.
+bool is_of_channels(const OpCase& c) {
+  const int64_t groups = c.attributes.integer("groups");
+  const auto dilation = c.attributes.integers("dilation");
+  return c.inputs[0].shape.back() == groups && std::ranges::all_of(dilation, [](int64_t d) { return d == 1; }) &&
+         (c.op == "convolution_weight_gradient" ? c.inputs[1].shape.back() : c.inputs[1].shape[0]) == groups;
+}
+
 }  // namespace
 
-TEST_CASE("cuDNN does convolutions, save in f64 and in groups with uneven padding; cuBLASLt those of pixels in f64") {
+TEST_CASE("cuDNN does convolutions, save in f64, of channels by themselves and in groups with uneven padding") {
   int by_library = 0, own = 0, products = 0;
   for (const OpCase& c : all_cases()) {
     if (!c.op.starts_with("convolution") || c.inputs[0].shape.elements() == 0) continue;
     INFO(c.to_string());
     DeviceOptions options = kGpu;
     options.program.fuse = false;  // as it stands, without blocks of pixels
-    const bool taken = c.attributes.integer("groups") == 1 || is_even(c.attributes.integers("padding"));
+    const bool taken =
+        c.attributes.integer("groups") == 1 || (is_even(c.attributes.integers("padding")) && !is_of_channels(c));
     (taken ? by_library : own) += 1;
     CHECK(run_case(c, DType::f16, DType::f16, options).implementations.back() == (taken ? "cudnn" : "own"));
     const bool product = is_of_pixels(c);

@@ -1,0 +1,280 @@
+#include "backends/cuda/depthwise_source.h"
+
+#include <algorithm>
+
+#include "backends/cuda/code_text.h"
+#include "backends/graph/windows.h"
+
+extern const char depthwise_text[];
+extern const unsigned long depthwise_text_size;
+
+namespace neon::cuda {
+
+namespace {
+
+constexpr int64_t kMostPlaces = 7;  // of a filter along an axis
+constexpr int64_t kMostStride = 3;
+constexpr int64_t kBlocksOfProcessor = 2;  // that run at the same time
+constexpr int64_t kMostRegisters = 114;    // of 128, for sums, filters and what is read
+constexpr int64_t kRowsOfStart = 2;        // in whose time a thread reads its filters
+constexpr int64_t kShareOfSet = 16;        // shares of a filter's gradient that one block adds up
+
+struct Shapes {
+  const Shape &x, &w, &y;
+};
+
+Shapes shapes_of(const LoweredKernel& kernel, const Graph& graph) {
+  const Shape &a = graph.shape(kernel.inputs[0]), &b = graph.shape(kernel.inputs[1]),
+              &c = graph.shape(kernel.outputs[0]);
+  const ConvolutionKind kind = kernel.traits().convolution;
+  if (kind == ConvolutionKind::forward) return {a, b, c};
+  return kind == ConvolutionKind::by_input ? Shapes{c, b, a} : Shapes{a, c, b};
+}
+
+Windows windows_of(const LoweredKernel& kernel, const Shapes& shapes) {
+  return windows_of(kernel.attributes, {shapes.w.begin() + 1, shapes.w.end() - 1});
+}
+
+class DepthwiseWriter {
+ public:
+  DepthwiseWriter(const LoweredKernel& kernel, SourceContext& context)
+      : kernel_(kernel),
+        shapes_(shapes_of(kernel, context.lowered.graph)),
+        windows_(windows_of(kernel, shapes_)),
+        code_(context, DType::f32),
+        processors_(context.processors) {
+    choose_width_and_strip();
+  }
+
+  Source run() {
+    const ConvolutionKind kind = kernel_.convolution();
+    const std::string body = kind == ConvolutionKind::forward    ? convolution()
+                             : kind == ConvolutionKind::by_input ? data_gradient()
+                                                                 : filter_gradient();
+    const std::string sizes = text("struct Case {\n  static constexpr int filter_rows = ", windows_.size[0],
+                                   ", filter_columns = ", windows_.size[1], ", row_stride = ", windows_.strides[0],
+                                   ", column_stride = ", windows_.strides[1], ", strip = ", strip_, ";\n};\n");
+    Source out = kernel_source(code_, DType::f32, std::string(depthwise_text, depthwise_text_size) + sizes, body,
+                               blocks_, "kThreads, 2");
+    out.partial_bytes = partial_bytes_;
+    out.tickets = tickets_;
+    return out;
+  }
+
+ private:
+  int64_t images() const { return shapes_.x[0]; }
+  int64_t packs() const { return shapes_.x.back() / width_; }
+  int64_t places() const { return windows_.size[0] * windows_.size[1]; }
+  int64_t numbers() const { return places() * width_; }
+
+  int64_t open_rows() const { return quotient_up(windows_.size[0], windows_.strides[0]); }
+
+  // Registers for what a thread keeps of so many channels and columns: sums, filters, and what it has read of a row
+  // and of the next.
+  int64_t registers(int64_t width, int64_t strip) const {
+    const int64_t stride = windows_.strides[1], seen = (strip - 1) * stride + windows_.size[1];
+    const int64_t seeing = (windows_.size[1] - 1) / stride + (strip - 1) / stride + 1;
+    const ConvolutionKind kind = kernel_.convolution();
+    const bool to_image = kind == ConvolutionKind::by_input;
+    int64_t packs = to_image ? seeing : windows_.strides[0] * seen;
+    if (kind == ConvolutionKind::by_filters) packs += strip;
+    const int64_t of_pack = quotient_up(width * int64_t(size_of(code_.type(kernel_.inputs[0]).dtype)), 4);
+    const int64_t sums = open_rows() * (to_image ? windows_.strides[0] : 1) * strip * width;
+    return sums + places() * width + 2 * packs * of_pack;
+  }
+
+  // As many neighbouring channels and columns as registers hold.
+  void choose_width_and_strip() {
+    const int64_t most = code_.neighbours(operands(kernel_)), channels = shapes_.x.back();
+    const int64_t stride = kernel_.convolution() == ConvolutionKind::by_input ? windows_.strides[1] : 1;
+    for (const int64_t width : {4, 2, 1})
+      for (const int64_t columns : {4, 2}) {
+        width_ = width, strip_ = quotient_up(columns, stride) * stride;
+        if (width <= most && channels % width == 0 && registers(width_, strip_) <= kMostRegisters) return;
+      }
+  }
+
+  // The rows of a thread: as many as make the turns of those that run at the same time shortest, where each turn begins
+  // with filters and with rows that other threads read, too. `at_once`: shares of strips that run at the same time.
+  void choose_rows(int64_t rows, int64_t strips, int64_t at_once) {
+    int64_t least = 0;
+    strips_ = strips;
+    for (int64_t shares = 1; shares <= rows; ++shares) {
+      const int64_t each = quotient_up(rows, shares);
+      if (quotient_up(rows, each) != shares) continue;
+      const int64_t turns = quotient_up(images() * strips * shares, std::max<int64_t>(at_once, 1));
+      const int64_t cost = turns * (each + (open_rows() - 1) + kRowsOfStart);
+      if (!least || cost < least) least = cost, rows_ = each, shares_ = shares;
+    }
+  }
+  int64_t threads_at_once() const { return kThreads * kBlocksOfProcessor * processors_; }
+
+  static const char* index_type(int64_t count) { return count < (int64_t(1) << 31) ? "u32" : "i64"; }
+
+  // A thread's first channel c, strip, first row and image n.
+  std::string coordinates() {
+    const int64_t threads = images() * shares_ * strips_ * packs();
+    blocks_ = quotient_up(threads, kThreads);
+    const char* index = index_type(threads + kThreads);
+    return text("  ", index, " rest = ", index, "(blockIdx.x) * kThreads + threadIdx.x;\n  if (rest >= ", threads,
+                ") return;\n  const int c = int(rest % ", packs(), ") * ", width_, ";\n  rest /= ", packs(),
+                ";\n  const int strip = int(rest % ", strips_, ");\n  rest /= ", strips_,
+                ";\n  const int first = int(rest % ", shares_, ") * ", rows_, ", n = int(rest / ", shares_, ");\n");
+  }
+
+  // Filters lie one after the other (C,R,S,1).
+  std::string filter() {
+    return text("  R filter[", places(), "][", width_, "];\n#pragma unroll\n  for (int k = 0; k < ", places(),
+                "; ++k) {\n    R numbers[", width_, "];\n    ",
+                code_.load_pack(kernel_.inputs[1], text("c * ", places(), " + k * ", width_), width_, "numbers"),
+                ";\n#pragma unroll\n    for (int e = 0; e < ", width_, "; ++e) filter[(k * ", width_, " + e) % ",
+                places(), "][(k * ", width_, " + e) / ", places(), "] = numbers[e];\n  }\n");
+  }
+
+  // A lambda that reads the pack at (n, `row`, `column`, c) of an array, 0 where not `inside`.
+  std::string fetch(const char* name, const char* arguments, Value value, const Shape& shape, const std::string& row,
+                    const std::string& column, const std::string& inside) {
+    return text("  const auto ", name, " = [&](", arguments, ") {\n    const int row = ", row, ", column = ", column,
+                ";\n    ", code_.pack_type(value, width_), " numbers;\n    numbers.words = {};\n    if (", inside,
+                " && u32(column) < ", shape[2], "u) numbers = ", code_.pack(value, place(shape), width_),
+                ";\n    return numbers;\n  };\n");
+  }
+  static std::string place(const Shape& shape) {
+    return text("((", index_type(shape.elements()), "(n) * ", shape[1], " + row) * ", shape[2], " + column) * ",
+                shape.back(), " + c");
+  }
+
+  // Reads of the image's rows that windows `first` up to `ends` see.
+  std::string fetch_image(Value x) {
+    return text("  const int left = strip * ", strip_ * windows_.strides[1], " - ", windows_.before[1],
+                ", limit = max(min(", shapes_.x[1], ", (ends - 1) * ", windows_.strides[0], " + ",
+                windows_.size[0] - windows_.before[0], "), 0);\n",
+                fetch("fetch", "int r, int j", x, shapes_.x, text("r - ", windows_.before[0]), "left + j",
+                      "u32(row) < u32(limit)"));
+  }
+
+  std::string convolution() {
+    const int64_t rows = shapes_.y[1];
+    choose_rows(rows, quotient_up(shapes_.y[2], strip_), threads_at_once() / packs());
+    std::string end;
+    if (kernel_.bias())
+      end += text("    R bias[", width_, "];\n    ", code_.load_pack(kernel_.bias(), "c", width_, "bias"),
+                  ";\n#pragma unroll\n    for (int e = 0; e < ", width_, "; ++e) numbers[e] += bias[e];\n");
+    if (kernel_.relu())
+      end += text("#pragma unroll\n    for (int e = 0; e < ", width_,
+                  "; ++e) numbers[e] = neon_math::relu_value<R>(numbers[e], R(0), R(0));\n");
+    return text(coordinates(), "  const int ends = min(first + ", rows_, ", ", rows, ");\n", filter(),
+                fetch_image(kernel_.inputs[0]), "  const auto give = [&](int row, int t, const R (&sums)[", width_,
+                "]) {\n    const int column = strip * ", strip_, " + t;\n    if (column >= ", shapes_.y[2],
+                ") return;\n    R numbers[", width_, "];\n#pragma unroll\n    for (int e = 0; e < ", width_,
+                "; ++e) numbers[e] = sums[e];\n", end, "    ",
+                code_.store_pack(kernel_.outputs[0], place(shapes_.y), width_, "numbers"),
+                ";\n  };\n  depthwise<Case, ", code_.pack_type(kernel_.inputs[0], width_),
+                ">(filter, first, ends, fetch, give);\n");
+  }
+
+  // Rows and columns are counted from the first at or before 0 that is the first of a window's.
+  std::string data_gradient() {
+    const int64_t row_stride = windows_.strides[0], column_stride = windows_.strides[1];
+    const int64_t above = windows_.before[0] % row_stride, beside = windows_.before[1] % column_stride;
+    const int64_t groups = quotient_up(shapes_.x[1] + above, row_stride);
+    const int64_t row0 = windows_.before[0] / row_stride, column0 = windows_.before[1] / column_stride;
+    choose_rows(groups, quotient_up(shapes_.x[2] + beside, strip_), threads_at_once() / packs());
+    return text(
+        coordinates(), "  const int ends = min(first + ", rows_, ", ", groups, ") + ", row0, ";\n", filter(),
+        fetch("fetch", "int p, int j", kernel_.inputs[0], shapes_.y, "p",
+              text("strip * ", strip_ / column_stride, " + ", column0, " - kColumnsBefore<Case> + j"),
+              text("row < ends && u32(row) < ", shapes_.y[1], "u")),
+        "  const auto give = [&](int p, int v, int t, const R (&sums)[", width_, "]) {\n    const int row = p * ",
+        row_stride, " - ", windows_.before[0], " + v, column = strip * ", strip_, " - ", beside,
+        " + t;\n    if (u32(row) >= ", shapes_.x[1], "u || u32(column) >= ", shapes_.x[2], "u) return;\n    ",
+        code_.store_pack(kernel_.outputs[0], place(shapes_.x), width_, "sums"), ";\n  };\n  depthwise_data<Case, ",
+        code_.pack_type(kernel_.inputs[0], width_), ">(filter, first + ", row0, ", ends, fetch, give);\n");
+  }
+
+  // Blocks have a bundle of packs each, and share its rows. The last block of a set of them adds up what they have, and
+  // the last of these what the sets have.
+  std::string filter_gradient() {
+    const int64_t rows = shapes_.y[1];
+    const int64_t bundles = quotient_up(packs(), 32), across = quotient_up(packs(), bundles), lanes = kThreads / across;
+    const int64_t most = std::max<int64_t>(kBlocksOfProcessor * processors_ / bundles, 1);
+    choose_rows(rows, quotient_up(shapes_.y[2], strip_), most * lanes);
+    const int64_t items = images() * shares_ * strips_, shares = std::min(most, quotient_up(items, lanes));
+    const int64_t sets = quotient_up(shares, kShareOfSet), row = bundles * across;
+    blocks_ = bundles * shares;
+    tickets_ = int(1 + bundles * (sets + 1));
+    partial_bytes_ = size_t((shares + sets) * numbers() * row) * sizeof(float);
+    const std::string constants = text("  constexpr int kAcross = ", across, ", kLanes = ", lanes,
+                                       ", kBundles = ", bundles, ", kShares = ", shares, ", kSets = ", sets,
+                                       ", kOfSet = ", kShareOfSet, ", kNumbers = ", numbers(), ", kRow = ", row, ";\n");
+    return text(
+        constants, "  __shared__ Scratch<R> scratch;\n",
+        "  const int bundle = blockIdx.x % kBundles, share = blockIdx.x / kBundles, lane = threadIdx.x / kAcross;\n",
+        "  const int c = (bundle * kAcross + threadIdx.x % kAcross) * ", width_, ";\n  R sums[", places(), "][", width_,
+        "] = {};\n  if (lane < kLanes && c < ", shapes_.x.back(), ")\n",
+        "  for (int item = share * kLanes + lane; item < ", items, "; item += kShares * kLanes) {\n",
+        "  const int strip = item % ", strips_, ", first = item / ", strips_, " % ", shares_, " * ", rows_,
+        ", n = item / ", strips_ * shares_, ", ends = min(first + ", rows_, ", ", rows, ");\n",
+        fetch_image(kernel_.inputs[0]),
+        fetch("fetch_y", "int p, int t", kernel_.inputs[1], shapes_.y, "p", text("strip * ", strip_, " + t"),
+              "row < ends"),
+        "  depthwise_filter<Case, ", code_.pack_type(kernel_.inputs[0], width_),
+        ">(sums, first, ends, fetch, fetch_y);\n  }\n", add_up());
+  }
+
+  std::string add_up() {
+    return text(
+        "  add_lanes<kAcross, kLanes>(sums, scratch, [&](int m, R number) {\n",
+        "    partials[(i64(share) * kNumbers + m) * kRow + bundle * kAcross + threadIdx.x] = number;\n  });\n",
+        "  const int set = share / kOfSet, first_share = set * kOfSet, of_set = min(kOfSet, kShares - first_share);\n",
+        "  if (!is_last_of(ticket + 1 + bundle * (kSets + 1) + set, u32(of_set))) return;\n",
+        "  R* const sets = partials + i64(kShares) * kNumbers * kRow;\n",
+        "  for (int n = threadIdx.x; n < kNumbers * kAcross; n += kThreads) {\n",
+        "    const i64 at = i64(n / kAcross) * kRow + bundle * kAcross + n % kAcross;\n",
+        "    sets[i64(set) * kNumbers * kRow + at] = sum_of(partials + i64(first_share) * kNumbers * kRow + at, "
+        "of_set, ",
+        "i64(kNumbers) * kRow);\n  }\n",
+        "  if (!is_last_of(ticket + 1 + bundle * (kSets + 1) + kSets, kSets)) return;\n",
+        "  for (int n = threadIdx.x; n < kNumbers * kAcross; n += kThreads) {\n",
+        "    const int m = n / kAcross, pack = bundle * kAcross + n % kAcross;\n    if (pack >= ", packs(),
+        ") continue;\n", "    const R number = sum_of(sets + i64(m) * kRow + pack, kSets, i64(kNumbers) * kRow);\n",
+        code_.store(kernel_.outputs[0],
+                    text("(pack * ", width_, " + m % ", width_, ") * ", places(), "ll + m / ", width_), "number",
+                    "    "),
+        "  }\n");
+  }
+
+  const LoweredKernel& kernel_;
+  const Shapes shapes_;
+  const Windows windows_;
+  CodeText code_;
+  const int64_t processors_;
+  int width_ = 1, tickets_ = 1;
+  int64_t strip_ = 1, strips_ = 1, rows_ = 1, shares_ = 1, blocks_ = 1;
+  size_t partial_bytes_ = 0;
+};
+
+}  // namespace
+
+bool is_depthwise(const LoweredKernel& kernel, const SourceContext& context) {
+  if (kernel.convolution() == ConvolutionKind::none) return false;
+  const Graph& graph = context.lowered.graph;
+  const Shapes shapes = shapes_of(kernel, graph);
+  const int64_t channels = shapes.x.back();
+  if (shapes.x.rank() != 4 || channels == 1 || shapes.y.back() != channels ||
+      kernel.attributes.integer("groups") != channels || shapes.x.elements() == 0 || shapes.y.elements() == 0)
+    return false;
+  if (std::ranges::any_of(operands(kernel), [&](Value value) { return graph.dtype(value) == DType::f64; }))
+    return false;
+  const Windows windows = windows_of(kernel, shapes);
+  const auto all = [](const std::vector<int64_t>& numbers, int64_t most) {
+    return std::ranges::all_of(numbers, [&](int64_t n) { return n <= most; });
+  };
+  return all(windows.size, kMostPlaces) && all(windows.strides, kMostStride) && all(windows.dilation, 1);
+}
+
+Source depthwise_source(const LoweredKernel& kernel, SourceContext& context) {
+  return DepthwiseWriter(kernel, context).run();
+}
+
+}  // namespace neon::cuda
