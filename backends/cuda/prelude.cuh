@@ -349,7 +349,8 @@ __device__ i64 fold_best(Best<R> x, Scratch<R>& scratch) {
 }
 
 // Waits until `arrivals` blocks have come here, this one among them; what they wrote before is then seen. They must all
-// run at the same time. Where it is the last meeting of a kernel, the last to come leaves the counter at 0 for the next.
+// run at the same time. Where it is the last meeting of a kernel, the last to come leaves the counter at 0 for the
+// next.
 template <bool kLast = false>
 __device__ __forceinline__ void meet(u32* counter, u32 arrivals) {
   __threadfence();
