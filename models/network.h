@@ -16,8 +16,12 @@ struct LayerRow {
   int64_t parameters = 0, frozen = 0;  // of the parameters these are not trained
   double flops = 0;                    // of one sample, forward; those of a container do not include its branches'
   Location where;
-  int depth = 0;      // containers that it stands in
-  size_t branch = 0;  // the number of the branch that begins with it, from 1; 0: none does
+  int depth = 0;        // containers that it stands in
+  size_t branch = 0;    // the number of the branch that begins with it, from 1; 0: none does
+  Setting params = {};  // with every default
+  // The rows whose outputs it takes, of a container the last of each branch; -1: the samples, -2: noise.
+  std::vector<int> inputs = {};
+  bool container = false;
 };
 
 // Layers whose outputs are wanted: of these names, and those of names that may be layers'.

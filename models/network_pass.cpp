@@ -31,31 +31,40 @@ class Pass {
  public:
   Pass(LayerContext& context, std::vector<LayerRow>* rows) : context_(context), rows_(rows) {}
 
-  Expr run(const Chain& chain, Expr x, std::string shapes, int depth = 0, size_t branch = 0) {
+  // x is the output of the layer in row `from`; kSamples: of none.
+  Expr run(const Chain& chain, Expr x, std::string shapes, int depth = 0, size_t branch = 0, int from = kSamples) {
+    end_ = from;
     for (const Link& link : chain.links) {
       std::vector<Expr> inputs = inputs_of(link, x, shapes);
+      std::vector<int> sources = sources_of(link);
       const size_t row = begin_row(link, depth, branch);
       const size_t parameters_before = context_.parameters.size();
       Container* container = link.layer->container();
       if (container)
         std::ranges::transform(inputs, inputs.begin(), [&](Expr each) { return context_.split.own_samples(each); });
-      if (container && container->adversarial()) x = judged(link, *container->adversarial(), inputs[0], shapes, depth);
-      else if (container && container->seq2seq()) x = translated(link, *container->seq2seq(), inputs[0], shapes, depth);
-      else if (container) x = merged(link, *container, inputs, shapes, depth);
+      if (container && container->adversarial())
+        x = judged(link, *container->adversarial(), inputs[0], shapes, depth, sources);
+      else if (container && container->seq2seq())
+        x = translated(link, *container->seq2seq(), inputs[0], shapes, depth, sources);
+      else if (container) x = merged(link, *container, inputs, shapes, depth, sources);
       else x = guarded(link, shapes, [&] { return described(link, inputs); });
+      end_ = int(row);
+      places_.emplace(link.name, end_);
       outputs_.emplace(link.name, x);  // a branch that begins at a node leaves it as it is, for the branches after it
       shapes += text(kArrow, link.name, " ", context_.sample_shape(x));
-      if (rows_) end_row(row, x, container ? context_.parameters.size() : parameters_before);
+      if (rows_) end_row(row, x, container ? context_.parameters.size() : parameters_before, std::move(sources));
       branch = 0;
     }
     if (depth == 0) context_.shapes = shortened(shapes);
     return context_.split.own_samples(x);
   }
 
-  void know(const std::string& name, Expr x) { outputs_[name] = x; }
+  void know(const std::string& name, Expr x) { outputs_[name] = x, places_[name] = kSamples; }
   Expr output_of(const std::string& name) const { return context_.split.own_samples(outputs_.at(name)); }
 
  private:
+  static constexpr int kSamples = -1, kNothing = -2;  // in place of a row
+
   // x, the output of the layer before, or what the layer asks for by name: then the shapes told begin with those.
   std::vector<Expr> inputs_of(const Link& link, Expr x, std::string& shapes) const {
     const std::vector<std::string>& names = link.layer->common.inputs;
@@ -69,6 +78,13 @@ class Pass {
     return out;
   }
 
+  // The rows of these inputs.
+  std::vector<int> sources_of(const Link& link) const {
+    std::vector<int> out;
+    for (const std::string& name : link.layer->common.inputs) out.push_back(places_.at(name));
+    return out.empty() ? std::vector{end_} : out;
+  }
+
   Expr described(const Link& link, const std::vector<Expr>& inputs) {
     const std::string& share = link.layer->common.share;
     kinds_[link.name] = link.kind;
@@ -80,19 +96,26 @@ class Pass {
     return y;
   }
 
+  // `sources` are the rows of the inputs, and become those of what is merged.
   Expr merged(const Link& link, Container& container, const std::vector<Expr>& inputs, const std::string& shapes,
-              int depth) {
+              int depth, std::vector<int>& sources) {
     std::vector<Expr> outputs;
+    std::vector<int> ends;
     size_t number = 0;
     for (const Chain& branch : container.branches()) {
       const Link& first = branch.links.front();
-      Expr x = inputs.size() == 1 ? inputs[0] : inputs[number];
-      if (first.met_before) x = context_.split.own_samples(outputs_.at(first.name));
+      const size_t input = inputs.size() == 1 ? 0 : number;
+      Expr x = inputs[input];
+      int from = sources[input];
+      if (first.met_before) x = context_.split.own_samples(outputs_.at(first.name)), from = places_.at(first.name);
       const Expr entered = container.enter(number++, x);
       context_.keep_axes(x, entered);
-      outputs.push_back(run(branch, entered, text(shapes, kArrow, link.name, " branch ", number), depth + 1, number));
+      outputs.push_back(
+          run(branch, entered, text(shapes, kArrow, link.name, " branch ", number), depth + 1, number, from));
+      ends.push_back(end_);
     }
     if (number == 0) outputs = inputs;
+    else sources = std::move(ends);
     const Expr y = guarded(link, shapes, [&] { return container.merge(context_, outputs); });
     keep_steps(context_, outputs[0], y);
     return y;
@@ -100,19 +123,25 @@ class Pass {
 
   // The discriminator's outputs for x. The generator describes itself, too, so that a checkpoint's arrays all have a
   // place.
-  Expr judged(const Link& link, const GenerativeAdversarial& layer, Expr x, const std::string& shapes, int depth) {
+  Expr judged(const Link& link, const GenerativeAdversarial& layer, Expr x, const std::string& shapes, int depth,
+              std::vector<int>& sources) {
     const Expr noise = layer.noise(context_, link.name, x.shape()[0]);
-    run(layer.generator(), noise, text(context_.sample_shape(noise), kArrow, link.name, " generator"), depth + 1, 1);
-    return run(layer.discriminator(), context_.channels_last(x), text(shapes, kArrow, link.name, " discriminator"),
-               depth + 1, 2);
+    run(layer.generator(), noise, text(context_.sample_shape(noise), kArrow, link.name, " generator"), depth + 1, 1,
+        kNothing);
+    const int generated = end_;
+    const Expr y = run(layer.discriminator(), context_.channels_last(x),
+                       text(shapes, kArrow, link.name, " discriminator"), depth + 1, 2, sources[0]);
+    sources = {generated, end_};
+    return y;
   }
 
   // The outputs (N,L,K) of a decoder for the labels of the targets, or, where these are not known, for its own.
-  Expr translated(const Link& link, const Seq2Seq& layer, Expr x, const std::string& shapes, int depth) {
+  Expr translated(const Link& link, const Seq2Seq& layer, Expr x, const std::string& shapes, int depth,
+                  std::vector<int>& sources) {
     guarded(link, shapes, [&] { return layer.check(context_), x; });
     PassedStates encoder;
     context_.passed = &encoder;
-    context_.memory = run(layer.encoder(), x, text(shapes, kArrow, link.name, " encoder"), depth + 1, 1);
+    context_.memory = run(layer.encoder(), x, text(shapes, kArrow, link.name, " encoder"), depth + 1, 1, sources[0]);
     const std::string before = text(shapes, kArrow, link.name, " decoder");
     const PassedStates first = encoder.for_decoder(layer.params.connections);
     const int64_t tokens = std::exchange(context_.tokens, context_.classes + 1);
@@ -121,13 +150,14 @@ class Pass {
     if (context_.target_labels) {
       PassedStates states = first;
       context_.passed = &states;
-      y = run(layer.decoder(), Seq2Seq::tokens_of(context_), before, depth + 1, 2);
+      y = run(layer.decoder(), Seq2Seq::tokens_of(context_), before, depth + 1, 2, end_);
+      sources = {end_};
       guarded(link, shapes, [&] { return states.check_connections(), y; });
       context_.again = true;
     }
     if (context_.decodes || !y.value()) {
       const Expr predicted = own.decoded(link, layer, first, before, depth + 1);
-      if (!y.value()) y = predicted;
+      if (!y.value()) y = predicted, sources = {own.end_};
     }
     context_.again = false;
     context_.tokens = tokens;
@@ -157,7 +187,8 @@ class Pass {
       context_.set_axes(token, {Axis::sample, Axis::time});
       context_.place = number(double(t), {search.rows()});
       context_.passed = &states;
-      const Expr y = step.run(layer.decoder(), token, shapes, depth, 2);
+      const Expr y = step.run(layer.decoder(), token, shapes, depth, 2, end_);
+      end_ = step.end_;
       token = guarded(link, shapes, [&] { return Seq2Seq::check_decoded(context_, y), search.choose(y); });
       states = search.chosen(states.for_next_step());
       context_.again = true;
@@ -186,12 +217,25 @@ class Pass {
   // The row of a container stands before those of its branches, and is filled in after them.
   size_t begin_row(const Link& link, int depth, size_t branch) {
     if (!rows_) return 0;
-    rows_->push_back({link.name, link.kind, {}, 0, 0, 0, link.where, depth, branch});
+    const std::vector<Setting::Entry>& made = link.resolved.entries;  // CLASS: {...}
+    rows_->push_back({link.name,
+                      link.kind,
+                      {},
+                      0,
+                      0,
+                      0,
+                      link.where,
+                      depth,
+                      branch,
+                      made.empty() ? Setting() : made[0].value,
+                      {},
+                      link.layer->container() != nullptr});
     return rows_->size() - 1;
   }
 
-  void end_row(size_t index, Expr after, size_t first_parameter) {
+  void end_row(size_t index, Expr after, size_t first_parameter, std::vector<int> sources) {
     LayerRow& row = (*rows_)[index];
+    row.inputs = std::move(sources);
     row.output = context_.sample_shape(after);
     row.flops = flops_of(context_.graph, first_node_, context_.graph.node_count()) / double(after.shape()[0]);
     for (size_t i = first_parameter; i < context_.parameters.size(); ++i) {
@@ -203,7 +247,9 @@ class Pass {
 
   LayerContext& context_;
   std::vector<LayerRow>* rows_;
-  int first_node_ = 0;  // of the layer that described itself last
+  int first_node_ = 0;                 // of the layer that described itself last
+  int end_ = kSamples;                 // the row of that layer
+  std::map<std::string, int> places_;  // rows of layers
   std::map<std::string, Expr> outputs_;
   std::map<std::string, std::string> kinds_;  // of layers, by name
 };

@@ -6,11 +6,14 @@
 #include "layers/default_init.h"
 #include "neon/cli/bucket_lines.h"
 #include "neon/cli/initial_cost.h"
+#include "neon/cli/output_place.h"
 #include "neon/cli/run_files.h"
 #include "neon/cli/session.h"
 #include "neon/cli/simulation.h"
 #include "neon/cli/verb.h"
 #include "neon/core/message.h"
+#include "neon/core/paths.h"
+#include "neon/report/net_nodes.h"
 #include "neon/spec/yaml.h"
 #include "neon/train/batch_feed.h"
 #include "neon/train/checkpoint.h"
@@ -286,24 +289,9 @@ const char* frozen_text(const LayerRow& row) {
 
 // The layers of a phase, and the work of its step.
 void print_layers(const Inspected& in, const TrainedPhase& phase, const StepGraph& graph) {
-  std::vector<LayerRow> rows;
-  Graph scratch;
-  LayerContext context(scratch, true, in.step.dtype, 0);
-  context.caffe = in.step.caffe;
-  context.freeze = phase.options(in.step).freeze;
-  DataLayout seen = phase.layout(in.layout);
-  seen.sample = input_sample(in.layout, in.step);
-  seen.channels_last = context.data_channels_last = in.layout.channels_last || !in.step.augment.empty();
-  context.data_axes = seen.batch_axes();
-  context.tokens = seen.tokens;
-  context.classes = seen.classes;
-  if (seen.label_of == LabelOf::step && seen.target.rank() == 1)
-    context.target_labels = scratch.input("targets", DType::i32, {in.step.batch, seen.target[0]});
-  const DType dtype = seen.tokens > 0 ? DType::i32 : in.step.dtype;
-  const Expr x(scratch, scratch.input("x", dtype, Shape{in.step.batch}.concat(seen.stored_sample())));
-  phase.network->forward(context, x, &rows);
+  const DescribedNet net = describe_net(phase, in.layout, in.step);
   int names = 18, kinds = 12;  // widths of columns
-  for (const LayerRow& row : rows) {
+  for (const LayerRow& row : net.rows) {
     names = std::max(names, int(indented(row).size()));
     kinds = std::max(kinds, int(row.kind.size()));
   }
@@ -311,7 +299,7 @@ void print_layers(const Inspected& in, const TrainedPhase& phase, const StepGrap
                          "flops", "bytes", "line"));
   int64_t parameters = 0, frozen = 0;
   double flops = 0;
-  for (const LayerRow& row : rows) {
+  for (const LayerRow& row : net.rows) {
     const double bytes = double(row.output.elements() * in.step.batch) * double(size_of(in.step.dtype));
     print_result(formatted("%-*s %-*s %-16s %12lld %12.4g %10s %5d%s", names, indented(row).c_str(), kinds,
                            row.kind.c_str(), row.output.to_string().c_str(), (long long)row.parameters, row.flops,
@@ -320,15 +308,26 @@ void print_layers(const Inspected& in, const TrainedPhase& phase, const StepGrap
     flops += row.flops;
   }
   print_result(text(parameters, " parameters, ", frozen ? text(frozen, " of them frozen, ") : "",
-                    formatted("%.4g", flops), " flops a sample forward; input ", seen.sample, ", batch ", in.step.batch,
+                    formatted("%.4g", flops), " flops a sample forward; input ", net.sample, ", batch ", in.step.batch,
                     ", ", name_of(in.step.dtype), "; a step's arena ",
                     bytes_text(double(lower(graph.graph).arena_bytes)), ", weights and optimizer ",
                     bytes_text(variable_bytes(graph.graph))));
 }
 
+// The graph of the net that a run ends with.
+void write_svg(const CommandLine& line, const Inspected& in) {
+  const std::string& path = line.of_verb.svg;
+  check_replaceable(path, kSvgBegin, "drawing of neon summary", line.of_verb.overwrite);
+  const DescribedNet net = describe_net(in.spec.experiment->last_phase(), in.layout, in.step);
+  const std::string file = file_name_of(line.operands.front());
+  write_output(path, net_svg(draw_net(net_nodes(net)), text(file, ": ", net_summary(net))));
+  print_message("wrote " + path);
+}
+
 int run_summary(const CommandLine& line) {
   const Inspected in = inspect(line, false);
   need_shapes(in.check);
+  if (!line.of_verb.svg.empty()) write_svg(line, in);
   const std::vector<TrainedPhase>& phases = in.spec.experiment->phases();
   for (size_t k = 0; k < phases.size(); ++k) {
     if (k > 0) print_result("");

@@ -18,7 +18,7 @@ struct Option {
   // Groups (Takes) of verbs that take it, beside the verbs named; without groups and names, every verb does.
   unsigned groups;
   std::string_view sentence;
-  std::array<std::string_view, 11> verbs = {};
+  std::array<std::string_view, 12> verbs = {};
   bool is_flag() const { return value.empty(); }
 };
 
