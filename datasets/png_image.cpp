@@ -111,12 +111,31 @@ Tensor read_png(std::string_view bytes, int channels, const std::string& source)
   return read == channels ? out : grey_of(out);
 }
 
+namespace {
+
+png_image header_of(const Tensor& image) {
+  png_image out{};
+  out.version = PNG_IMAGE_VERSION;
+  out.height = png_uint_32(image.shape()[0]);
+  out.width = png_uint_32(image.shape()[1]);
+  out.format = image.shape()[2] == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  return out;
+}
+
+}  // namespace
+
+std::string png_bytes(const Tensor& image) {
+  png_image written = header_of(image);
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(written);
+  std::string out(size, '\0');
+  if (!png_image_write_to_memory(&written, out.data(), &size, 0, image.data(), 0, nullptr))
+    fail(ErrorKind::failed, "an image of ", image.shape(), " cannot be made a PNG: ", written.message);
+  out.resize(size);
+  return out;
+}
+
 void write_png(const Tensor& image, const std::string& path) {
-  png_image written{};
-  written.version = PNG_IMAGE_VERSION;
-  written.height = png_uint_32(image.shape()[0]);
-  written.width = png_uint_32(image.shape()[1]);
-  written.format = image.shape()[2] == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  png_image written = header_of(image);
   if (!png_image_write_to_file(&written, path.c_str(), 0, image.data(), 0, nullptr))
     fail(ErrorKind::failed, path, ": cannot be written: ", written.message);
 }

@@ -17,7 +17,8 @@ ImageSize png_size(std::string_view bytes, const std::string& source);
 // error that names `source` for a damaged file or more than 2^26 pixels.
 Tensor read_png(std::string_view bytes, int channels, const std::string& source);
 
-// Image (H,W,C) u8 of 1 or 3 channels as a file.
+// Image (H,W,C) u8 of 1 or 3 channels as the bytes of a file, and as a file.
+std::string png_bytes(const Tensor& image);
 void write_png(const Tensor& image, const std::string& path);
 
 }  // namespace neon

@@ -31,17 +31,21 @@ StepGraph guided_graph(const Network& network, const std::string& layer, const D
   const Expr sum_of_chosen = sum(rows * chosen, {0, 1});
   const std::vector<Value> wanted = {batch.x};
   const Value guided = guided_gradients(graph, sum_of_chosen, wanted)[0];
-  graph.output("x", cast(batch.x, best.dtype()));
+  const auto with_channels_last = [&](Expr images) {
+    images = cast(images, best.dtype());
+    return context.data_channels_last ? images : Expr(graph, transpose(graph, images, {0, 2, 3, 1}));
+  };
+  graph.output("x", with_channels_last(batch.x));
   graph.output("best", rows);
-  graph.output("guided", cast(graph, guided, best.dtype()));
+  graph.output("guided", with_channels_last({graph, guided}));
   step.parameters = context.parameters;
   step.states = context.states;
   return step;
 }
 
-std::vector<std::string> convolutions_of(const StepGraph& step) {
+std::vector<std::string> convolutions_of(const std::vector<Parameter>& parameters) {
   std::vector<std::string> out;
-  for (const Parameter& p : step.parameters)
+  for (const Parameter& p : parameters)
     if (p.layer_class == "Convolution" && !std::ranges::count(out, p.owner)) out.push_back(p.owner);
   return out;
 }

@@ -12,6 +12,6 @@ StepGraph guided_graph(const Network& network, const std::string& layer, const D
                        const StepOptions& options);
 
 // The layers of a net that are convolutions of images, in order.
-std::vector<std::string> convolutions_of(const StepGraph& step);
+std::vector<std::string> convolutions_of(const std::vector<Parameter>& parameters);
 
 }  // namespace neon

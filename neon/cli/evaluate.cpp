@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "models/guided_graph.h"
 #include "neon/cli/evaluated_data.h"
 #include "neon/cli/run_evaluation.h"
 #include "neon/cli/run_place.h"
@@ -14,9 +15,11 @@
 #include "neon/cli/target_reports.h"
 #include "neon/cli/verb.h"
 #include "neon/core/paths.h"
+#include "neon/report/net_nodes.h"
 #include "neon/train/atomic_file.h"
 #include "neon/train/csv_text.h"
 #include "neon/train/evaluator.h"
+#include "neon/train/feature_maps.h"
 #include "neon/train/fingerprint.h"
 #include "neon/train/gpu_room.h"
 #include "neon/train/run_folder.h"
@@ -194,19 +197,57 @@ int run_eval(const CommandLine& given) {
   return 0;
 }
 
-nlohmann::json worst_json(const std::vector<int64_t>& worst, const Outcome& outcome, const Data& data) {
+// Samples of a page's pictures: of a class its name, the predicted one and that one's output; else target and output.
+nlohmann::json samples_json(const std::vector<int64_t>& samples, const Outcome& outcome, const Data& data) {
+  constexpr int64_t kMostValues = 8;
   nlohmann::json out = nlohmann::json::array();
-  for (const int64_t sample : worst) {
+  for (const int64_t sample : samples) {
     nlohmann::json& one = out.emplace_back(nlohmann::json{{"sample", sample}});
-    if (data.classes == 0) continue;
-    one["class"] = name_at(data.class_names, largest_at(outcome.t, outcome.width, sample));
-    one["predicted"] = name_at(data.class_names, largest_at(outcome.y, outcome.width, sample));
+    const auto row = sample * outcome.width;
+    if (data.classes > 0) {
+      const int64_t predicted = largest_at(outcome.y, outcome.width, sample);
+      one["class"] = name_at(data.class_names, largest_at(outcome.t, outcome.width, sample));
+      one["predicted"] = name_at(data.class_names, predicted);
+      one["output"] = outcome.y[size_t(row + predicted)];
+    } else if (outcome.width <= kMostValues) {
+      one["target"] = std::vector(outcome.t.begin() + row, outcome.t.begin() + row + outcome.width);
+      one["output"] = std::vector(outcome.y.begin() + row, outcome.y.begin() + row + outcome.width);
+    }
   }
   return out;
 }
 
-void write_evaluation(const std::string& checkpoint, const OpenedRun& opened, const Experiment& experiment,
-                      const Data& data, const RunOptions& options) {
+// So many samples from all over a set, at equal distances.
+std::vector<int64_t> spread_samples(int64_t size, int64_t most) {
+  std::vector<int64_t> out;
+  const int64_t count = std::min(size, most);
+  for (int64_t i = 0; i < count; ++i) out.push_back(i * size / count);
+  return out;
+}
+
+// Draws sheets of the first convolutions, for a page about a checkpoint.
+std::vector<std::string> write_guided(const Experiment& experiment, const Data& data, const RunOptions& options,
+                                      const EvaluatedSet& set, Variables& variables, const std::string& folder) {
+  constexpr size_t kMostLayers = 4;
+  constexpr int64_t kMaps = 16, kSamples = 2000;
+  const StepOptions step = step_options(options, experiment.params);
+  const DataLayout layout = layout_of(data);
+  std::vector<std::string> layers = convolutions_of(describe_net(experiment.last_phase(), layout, step).parameters);
+  if (layers.empty() || !data.is_image()) return {};
+  layers.resize(std::min(layers.size(), kMostLayers));
+  const double percent = std::min(100.0, 100.0 * kSamples / double(set.split.size()));
+  variables.to_host();
+  std::vector<std::string> said =
+      write_feature_maps({experiment.network(), step, layout, set}, layers, {kMaps, percent}, variables, folder);
+  std::erase_if(said, [](const std::string& line) { return !line.starts_with("warning"); });
+  return said;
+}
+
+// Writes eval.json and its sheets into the folder. Without `guided` returns nothing; otherwise sheets of guided
+// backpropagation are written, too, and warnings are returned.
+std::vector<std::string> write_evaluation(const std::string& checkpoint, const OpenedRun& opened,
+                                          const Experiment& experiment, const Data& data, const RunOptions& options,
+                                          const std::string& folder, bool guided) {
   const EvaluatedSet set = set_at_end(data);
   const KeptOutputs outputs;
   Variables variables;
@@ -216,7 +257,7 @@ void write_evaluation(const std::string& checkpoint, const OpenedRun& opened, co
   restore_variables(sound_weights(opened, checkpoint), checkpoint, variables, true);
   variables.to_device();
   const auto results = evaluator.run();
-  if (results.empty()) return;  // a signal came
+  if (results.empty()) return {};  // a signal came
   const Outcome outcome = outcome_of(evaluator.kept());
   nlohmann::json out = {{"checkpoint", file_name_of(checkpoint)},
                         {"set", set.name},
@@ -224,15 +265,19 @@ void write_evaluation(const std::string& checkpoint, const OpenedRun& opened, co
                         {"results", results}};
   out["report"] = reports_json(outcomes_by_target(data, experiment.params.outputs, outcome));
   if (data.targets.empty() && outcome.size() == set.split.size()) {
-    const auto worst = worst_samples(outcome, data.classes > 0, kSheetImages);
-    out["worst"] = worst_json(worst, outcome, data);
-    if (data.is_image() && (data.sample[0] == 1 || data.sample[0] == 3))
-      write_sample_sheet(samples_at(set.split, worst, data), data, join_path(options.run_folder, kWorstFile));
+    const bool pictures = data.is_image() && (data.sample[0] == 1 || data.sample[0] == 3);
+    const auto add = [&](const char* key, const std::vector<int64_t>& samples, const char* file) {
+      out[key] = samples_json(samples, outcome, data);
+      if (pictures) write_sample_sheet(samples_at(set.split, samples, data), data, join_path(folder, file));
+    };
+    add("worst", worst_samples(outcome, data.classes > 0, kSheetImages), kWorstFile);
+    add("predictions", spread_samples(set.split.size(), kSheetImages / 2), kPredictionsFile);
   }
   const std::string content = out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-  AtomicFile file(join_path(options.run_folder, kEvaluationFile));
+  AtomicFile file(join_path(folder, kEvaluationFile));
   file.write(content.data(), content.size());
   file.commit();
+  return guided ? write_guided(experiment, data, options, set, variables, folder) : std::vector<std::string>();
 }
 
 }  // namespace
@@ -250,10 +295,30 @@ std::string write_run_evaluation(const CommandLine& line, const Experiment& expe
     plain.overrides.clear();
     RunOptions without_updates = options;
     without_updates.rounding = 0;
-    write_evaluation(path, open_checkpoint(plain, path), experiment, data, without_updates);
+    write_evaluation(path, open_checkpoint(plain, path), experiment, data, without_updates, options.run_folder, false);
     return "";
   } catch (const Error& error) {
     return text("warning: no ", kEvaluationFile, ": ", error.what());
+  }
+}
+
+std::vector<std::string> write_checkpoint_evaluation(const CommandLine& line, const std::string& path,
+                                                     const std::string& folder) {
+  try {
+    const OpenedRun opened = open_checkpoint(line, path);
+    RunOptions options = options_of(line, opened);
+    options.rounding = 0;
+    choose_backend(line, options, *opened.experiment);
+    const FormerRun former{opened.run, false, may_fetch(line, options), read_limits(line, opened, path)};
+    const Data data = load_data(*opened.experiment, options, options.spec_dir, &former);
+    const EvaluatedSet set = set_at_end(data);
+    if (set.split.size() == 0 || !opened.experiment->cost() || !can_report(data, set))
+      return {text("note: ", path,
+                   ": no evaluation: it has no test samples, or its outputs are not compared one by one ",
+                   "with classes or values")};
+    return write_evaluation(path, opened, *opened.experiment, data, options, folder, true);
+  } catch (const Error& error) {
+    return {text("warning: ", path, ": no evaluation: ", error.what())};
   }
 }
 

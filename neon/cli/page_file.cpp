@@ -17,14 +17,17 @@ size_t write_page(const std::string& path, const std::vector<ReportedRun>& runs,
   return page.size();
 }
 
-std::string write_run_page(const std::string& folder) {
+std::vector<std::string> write_run_page(const std::string& folder) {
   std::error_code ignored;
-  if (folder.empty() || !std::filesystem::exists(join_path(folder, kRunMetricsFile), ignored)) return "";
+  if (folder.empty() || !std::filesystem::exists(join_path(folder, kRunMetricsFile), ignored)) return {};
   try {
-    write_page(join_path(folder, kReportFile), {read_run(folder)}, false);
-    return "";
+    std::vector<ReportedRun> runs = read_runs({folder});
+    std::vector<std::string> warnings;
+    add_views(runs, warnings);
+    write_page(join_path(folder, kReportFile), runs, false);
+    return warnings;
   } catch (const Error& error) {
-    return text("warning: no ", kReportFile, ": ", error.what());
+    return {text("warning: no ", kReportFile, ": ", error.what())};
   }
 }
 

@@ -11,7 +11,7 @@ namespace neon {
 // unless it may be overwritten.
 size_t write_page(const std::string& path, const std::vector<ReportedRun>& runs, bool overwrite);
 
-// At the end of a run: report.html in its folder, about its metrics file. Returns a warning or "".
-std::string write_run_page(const std::string& folder);
+// At the end of a run: report.html in its folder, about the run's files. Returns warnings.
+std::vector<std::string> write_run_page(const std::string& folder);
 
 }  // namespace neon

@@ -2,9 +2,11 @@
 #include <filesystem>
 
 #include "neon/cli/page_file.h"
+#include "neon/cli/plotted_runs.h"
 #include "neon/cli/verb.h"
 #include "neon/core/error.h"
 #include "neon/core/nearest_file.h"
+#include "neon/core/paths.h"
 #include "neon/report/curve_table.h"
 #include "neon/report/curve_text.h"
 #include "neon/report/live.h"
@@ -37,15 +39,19 @@ std::vector<std::string> plotted_paths(const CommandLine& line) {
   return paths;
 }
 
-// Serves the runs until Ctrl-C. They are read anew for each answer, from the files that the command line names.
-void serve_runs(const CommandLine& line, const std::vector<ReportedRun>& runs) {
-  std::vector<std::string> paths;
-  for (const ReportedRun& run : runs) paths.push_back(run.path);
+// Serves the runs until Ctrl-C. They are read anew for each answer, from the files that the command line names; graphs,
+// evaluations and pictures are those of the beginning.
+void serve_runs(const CommandLine& line, const std::vector<std::string>& paths) {
+  const std::vector<ReportedRun> begun = plotted_runs(line, paths, true);
+  const auto now = [&] {
+    std::vector<ReportedRun> runs = plotted_runs(line, paths, false);
+    for (size_t i = 0; i < runs.size(); ++i) runs[i].views = begun[i].views;
+    return page_data(runs);
+  };
   const LiveOptions options{line.of_verb.host.empty() ? "127.0.0.1" : line.of_verb.host,
                             int(line.of_verb.port.value_or(kUsualPort))};
-  serve_page(
-      options, [&] { return page_data(read_runs(paths)); },
-      [](const std::string& address) { print_message(address + " shows the runs; Ctrl-C ends this"); });
+  serve_page(options, now,
+             [](const std::string& address) { print_message(address + " shows the runs; Ctrl-C ends this"); });
 }
 
 void check_plot_options(const VerbOptions& given, const std::string& page) {
@@ -61,10 +67,10 @@ int run_plot(const CommandLine& line) {
   const bool csv = line.of_verb.csv;
   const std::vector<std::string> paths = plotted_paths(line);
   check_plot_options(line.of_verb, page);
-  const std::vector<ReportedRun> runs = read_runs(paths);
+  const std::vector<ReportedRun> runs = plotted_runs(line, paths, !page.empty());
   for (const ReportedRun& run : runs)
     if (run.curves.empty()) print_message("note: " + run.path + " has no curves to show");
-  if (line.of_verb.live) return serve_runs(line, runs), 0;
+  if (line.of_verb.live) return serve_runs(line, paths), 0;
   if (csv) write_curve_table(runs, [](const std::string& record) { print_record(record); });
   if (line.of_verb.text || (!csv && page.empty()))
     for (const std::string& each : runs_as_text(runs, kTextWidth)) print_result(each);
@@ -76,8 +82,8 @@ int run_plot(const CommandLine& line) {
 
 }  // namespace
 
-NEON_VERB(
-    run_plot, "plot", 75, takes_nothing, "[RUN...]",
-    "show runs and compare them: a page (-o report.html), curves in the terminal, CSV; by default the newest run");
+NEON_VERB(run_plot, "plot", 75, takes_nothing, "[RUN...]",
+          "show runs and compare them: a page (-o report.html), curves in the terminal, CSV; by default the "
+          "newest run");
 
 }  // namespace neon

@@ -13,4 +13,9 @@ namespace neon {
 std::string write_run_evaluation(const CommandLine& line, const Experiment& experiment, const Data& data,
                                  const RunOptions& options);
 
+// For a page about a checkpoint: the same files in `folder`, of the data of its run, and sheets of guided
+// backpropagation of its first convolutions. Returns notes and warnings.
+std::vector<std::string> write_checkpoint_evaluation(const CommandLine& line, const std::string& path,
+                                                     const std::string& folder);
+
 }  // namespace neon

@@ -59,6 +59,39 @@ PageJson timeline_json(const Timeline& line) {
   return {{"steps", line.steps}, {"epochs", line.epochs}, {"seconds", line.seconds}};
 }
 
+PageJson net_json(const RunViews& views) {
+  if (!views.net) return {};
+  PageJson out = {{"width", std::ceil(views.net->width)},
+                  {"height", std::ceil(views.net->height)},
+                  {"summary", views.net_summary},
+                  {"boxes", PageJson::array()},
+                  {"lines", PageJson::array()}};
+  for (const NetBox& box : views.net->boxes)
+    out["boxes"].push_back({{"title", box.title},
+                            {"name", box.name},
+                            {"notes", box.notes},
+                            {"look", name_of(box.look)},
+                            {"x", std::round(box.x)},
+                            {"y", std::round(box.y)},
+                            {"width", std::round(box.width)},
+                            {"height", std::round(box.height)}});
+  for (const NetLine& line : views.net->lines) out["lines"].push_back(path_of(line));
+  return out;
+}
+
+PageJson evaluation_json(const RunViews& views) {
+  if (views.evaluation.empty()) return {};
+  PageJson out = PageJson::parse(views.evaluation);
+  out["note"] = views.evaluation_note;
+  return out;
+}
+
+PageJson sheet_json(const PictureSheet& sheet) {
+  return {{"title", sheet.title}, {"note", sheet.note},     {"png", base64(sheet.png)},
+          {"count", sheet.count}, {"gap", sheet.gap},       {"columns", sheet.columns},
+          {"width", sheet.width}, {"height", sheet.height}, {"captions", sheet.captions}};
+}
+
 PageJson run_json(const ReportedRun& run, size_t most, size_t columns) {
   PageJson out = {{"name", run.name},
                   {"path", run.path},
@@ -72,6 +105,10 @@ PageJson run_json(const ReportedRun& run, size_t most, size_t columns) {
   for (const HistogramCurve& histogram : run.histograms)
     out["histograms"].push_back(histogram_json(histogram, columns));
   for (const Fact& fact : run.facts) out["facts"].push_back({fact.group, fact.key, fact.value});
+  out["net"] = net_json(run.views);
+  out["evaluation"] = evaluation_json(run.views);
+  out["sheets"] = PageJson::array();
+  for (const PictureSheet& sheet : run.views.sheets) out["sheets"].push_back(sheet_json(sheet));
   for (const RunText& document : run.documents) out["documents"].push_back({document.title, document.content});
   return out;
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "neon/report/run_views.h"
+
 namespace neon {
 
 // The three clocks of a run: steps, epochs and seconds of training that belong together, from (0, 0, 0) on.
@@ -51,6 +53,7 @@ struct ReportedRun {
   std::vector<HistogramCurve> histograms;
   std::vector<Fact> facts;
   std::vector<RunText> documents;  // texts of many lines, such as the spec
+  RunViews views;
 
   const Curve* find(const std::string& curve) const;  // null when absent
 };
@@ -59,6 +62,10 @@ struct ReportedRun {
 ReportedRun read_run(const std::string& path);
 // All of them; runs of one name get the folders before it, so that the names differ.
 std::vector<ReportedRun> read_runs(const std::vector<std::string>& paths);
+// A checkpoint, with the curves of the metrics file beside it where its run's folder has one.
+ReportedRun run_of_checkpoint(const std::string& path, std::vector<std::string>& warnings);
+// Adds the views of runs whose files lie in their folders. A file that cannot be read is a warning.
+void add_views(std::vector<ReportedRun>& runs, std::vector<std::string>& warnings);
 
 // The facts that are not the same in all runs, in the order of the first run that has them. A value that a run lacks
 // is "".

@@ -10,10 +10,14 @@
 
 #include "neon/core/error.h"
 #include "neon/core/paths.h"
+#include "neon/report/old_pictures.h"
 #include "neon/report/settings.h"
+#include "neon/spec/yaml.h"
 #include "neon/train/atomic_file.h"
+#include "neon/train/checkpoint.h"
 #include "neon/train/metrics_file.h"
 #include "neon/train/run_folder.h"
+#include "neon/train/run_state.h"
 
 namespace neon {
 
@@ -50,6 +54,7 @@ class RunReader {
     add_throughput();
     std::ranges::stable_sort(out_.curves, {}, &Curve::name);
     read_facts();
+    out_.views.sheets = old_guided_sheets(contents_, PictureLimits(1));
     std::ranges::stable_sort(out_.facts, {}, [](const Fact& fact) {
       return fact.group == "spec" ? 0 : fact.group == "run" ? 2 : fact.group == "options" ? 3 : 1;
     });
@@ -227,7 +232,7 @@ std::vector<ReportedRun> read_runs(const std::vector<std::string>& given) {
   std::vector<ReportedRun> runs;
   for (const std::string& path : paths) {
     while (begun.size() < kReadAhead && runs.size() + begun.size() < paths.size())
-      begun.emplace_back(paths[runs.size() + begun.size()]);
+      begun.emplace_back(paths[runs.size() + begun.size()], MetricsMakers::neon_and_1x);
     runs.push_back(RunReader(path, begun.front().take()).read());
     runs.back().name = shown_name(path);
     begun.pop_front();
@@ -240,6 +245,35 @@ std::vector<ReportedRun> read_runs(const std::vector<std::string>& given) {
     if (std::ranges::count(names, run.name) > 1) run.name = run.path;
   }
   return runs;
+}
+
+void add_views(std::vector<ReportedRun>& runs, std::vector<std::string>& warnings) {
+  const PictureLimits limits(runs.size());
+  for (ReportedRun& run : runs) {
+    if (file_name_of(run.path) != kRunMetricsFile) continue;
+    std::vector<PictureSheet> own = std::move(run.views.sheets);
+    run.views = views_of_folder(folder_of(run.path), limits, warnings);
+    std::ranges::move(own, std::back_inserter(run.views.sheets));
+  }
+}
+
+ReportedRun run_of_checkpoint(const std::string& path, std::vector<std::string>& warnings) {
+  const std::string metrics = join_path(folder_of(path), kRunMetricsFile);
+  struct stat status;
+  ReportedRun out;
+  if (stat(metrics.c_str(), &status) == 0) out = read_run(metrics);
+  else {
+    const StoredRun run = unpack_run(load_checkpoint(path, warnings), path);
+    const std::string epoch = std::to_string(run.position.epoch);
+    out.status = "checkpoint";
+    out.timeline.steps = out.timeline.epochs = {0};
+    out.facts = facts_of("spec", run.spec);
+    out.facts.insert(out.facts.end(), {{"run", "status", out.status}, {"run", "epochs", epoch}});
+    out.documents.push_back({"spec", write_yaml(run.spec)});
+  }
+  out.path = path;
+  out.name = shown_name(path);
+  return out;
 }
 
 }  // namespace neon

@@ -8,6 +8,7 @@
 #include "neon/core/paths.h"
 #include "neon/train/evaluator.h"
 #include "neon/train/image_sheet.h"
+#include "neon/train/run_folder.h"
 #include "neon/train/shared_rows.h"
 
 namespace neon {
@@ -17,22 +18,19 @@ namespace {
 // Finds the samples and pixels that the maps of a layer respond to, on the CPU.
 class MapFinder {
  public:
-  // `shared`: those of the weights whose rows ranks share.
-  MapFinder(const RunSetup& setup, const EvaluatedSet& set, const std::string& layer, const Variables& weights,
-            const std::map<std::string, Tensor>& shared)
-      : samples_(set.split.inputs) {
-    StepOptions options = setup.step;
+  MapFinder(const MapsOfNet& of, const std::string& layer, const Variables& weights) : samples_(of.set.split.inputs) {
+    StepOptions options = of.step;
     options.share = {};
     options.rounding = 0;
-    options.batch = batch_ = std::min<int64_t>(options.batch, set.split.size());
-    DataLayout data = setup.layout;
-    data.dtype = set.split.dtype();
-    const StepGraph graph = guided_graph(setup.experiment.network(), layer, data, set.split.size(), options);
+    options.batch = batch_ = std::min<int64_t>(options.batch, of.set.split.size());
+    DataLayout data = of.layout;
+    data.dtype = of.set.split.dtype();
+    const StepGraph graph = guided_graph(of.network, layer, data, of.set.split.size(), options);
     program_ = compile_for_cpu(graph.graph, variables_, {});
     for (const auto& [name, tensor] : variables_.all()) {
       const std::string from = weights.has(name + "/ema") ? name + "/ema" : name;
-      const auto found = shared.find(from);
-      variables_.at(name).copy_from(found == shared.end() ? weights.at(from) : found->second);
+      const auto found = of.shared.find(from);
+      variables_.at(name).copy_from(found == of.shared.end() ? weights.at(from) : found->second);
     }
     chosen_ = Tensor(graph.graph.dtype(graph.graph.outputs().at("best")),
                      graph.graph.shape(graph.graph.outputs().at("best")));
@@ -98,14 +96,13 @@ class MapFinder {
 };
 
 std::string sheet_name(const std::string& layer) {
-  std::string out = "guided_" + layer + ".png";
+  std::string out = text(kGuidedBegin, layer, ".png");
   for (char& c : out)
     if (!std::isalnum(uint8_t(c)) && c != '-' && c != '_' && c != '.') c = '_';
   return out;
 }
 
-std::string why_not(const RunSetup& setup, const EvaluatedSet& set) {
-  const SampleMeaning& data = setup.layout;
+std::string why_not(const SampleMeaning& data, const EvaluatedSet& set) {
   if (!data.is_image() || (data.sample[0] != 1 && data.sample[0] != 3))
     return "samples are no images of 1 or 3 channels";
   if (set.split.size() == 0) return "the data set has no validation or test samples";
@@ -121,19 +118,26 @@ std::vector<std::string> draw_feature_maps(const RunSetup& setup, const StepGrap
     if (callback->maps_to_draw()) asked = callback->maps_to_draw();
   if (!asked) return {};
   variables.to_host();
-  const std::map<std::string, Tensor> shared = with_all_rows(variables, setup);
+  std::map<std::string, Tensor> shared = with_all_rows(variables, setup);
   if (!setup.leads()) return {};
   const EvaluatedSet set = set_during_training(setup.data);
-  if (const std::string why = why_not(setup, set); !why.empty())
+  return write_feature_maps({setup.experiment.network(), setup.step, setup.layout, set, std::move(shared)},
+                            convolutions_of(step.parameters), *asked, variables, setup.options.run_folder);
+}
+
+std::vector<std::string> write_feature_maps(const MapsOfNet& of, const std::vector<std::string>& layers,
+                                            const MapsToDraw& asked, const Variables& variables,
+                                            const std::string& folder) {
+  if (const std::string why = why_not(of.layout, of.set); !why.empty())
     return {text("warning: GuidedBackprop draws nothing: ", why)};
-  const int64_t size = set.split.size(),
-                count = std::max<int64_t>(1, std::llround(asked->percent / 100 * double(size)));
+  const int64_t size = of.set.split.size(),
+                count = std::max<int64_t>(1, std::llround(asked.percent / 100 * double(size)));
   std::vector<std::string> out;
-  for (const std::string& layer : convolutions_of(step)) try {
-      MapFinder finder(setup, set, layer, variables, shared);
-      const std::string path = join_path(setup.options.run_folder, sheet_name(layer));
+  for (const std::string& layer : layers) try {
+      MapFinder finder(of, layer, variables);
+      const std::string path = join_path(folder, sheet_name(layer));
       check_preview_place(path);
-      write_sheet(finder.pictures(finder.best(asked->maps, count)), {}, path);
+      write_sheet(finder.pictures(finder.best(asked.maps, count)), {}, path);
       out.push_back(text("wrote ", path));
     } catch (const Error& error) {
       out.push_back(text("warning: ", error.what()));

@@ -24,7 +24,7 @@ class GuidedBackprop : public Parametrized<Callback, GuidedBackpropParams> {
   using Parametrized::Parametrized;
   std::optional<MapsToDraw> maps_to_draw() const override { return MapsToDraw{params.max_fm, params.dataset_pct}; }
   void plan(RunPlan& plan) override {
-    if (convolutions_of(plan.graph).empty())
+    if (convolutions_of(plan.graph.parameters).empty())
       fail_about("callbacks", "GuidedBackprop: the net has no convolution of images; leave GuidedBackprop out");
   }
 };

@@ -13,7 +13,7 @@ namespace neon {
 
 namespace {
 
-constexpr int64_t kInRow = 8, kGap = 2;
+constexpr int64_t kInRow = 8;
 
 // x (N,H,W,C) of numbers low .. high as rows of images on grey.
 Tensor sheet_of(const Tensor& x, double low, double high) {
@@ -21,13 +21,13 @@ Tensor sheet_of(const Tensor& x, double low, double high) {
   const int64_t n = shape[0], height = shape[1], width = shape[2], channels = shape[3];
   const int64_t columns = std::min(n, std::max(kInRow, int64_t(std::ceil(std::sqrt(n))))),
                 rows = (n + columns - 1) / columns;
-  Tensor out(DType::u8, {rows * (height + kGap) + kGap, columns * (width + kGap) + kGap, channels});
+  Tensor out(DType::u8, {rows * (height + kSheetGap) + kSheetGap, columns * (width + kSheetGap) + kSheetGap, channels});
   const auto pixels = out.as<uint8_t>();
-  std::ranges::fill(pixels, uint8_t(128));
+  std::ranges::fill(pixels, kSheetGrey);
   for (int64_t i = 0; i < n; ++i)
     for (int64_t k = 0; k < height * width * channels; ++k) {
       const int64_t c = k % channels, column = k / channels % width, row = k / channels / width;
-      const int64_t y = i / columns * (height + kGap) + kGap + row, left = i % columns * (width + kGap) + kGap + column;
+      const int64_t y = i / columns * (height + kSheetGap) + kSheetGap + row, left = i % columns * (width + kSheetGap) + kSheetGap + column;
       const double value = 255 * (x.at(i * height * width * channels + k) - low) / (high - low);
       pixels[size_t((y * out.shape()[1] + left) * channels + c)] = uint8_t(std::lround(std::clamp(value, 0.0, 255.0)));
     }

@@ -9,6 +9,10 @@ namespace neon {
 // Throws a data error if a file of that name is there that is no preview: it may be an image of the data set.
 void check_preview_place(const std::string& path);
 
+// Pixels between the images of a sheet and around them, and their colour.
+inline constexpr int64_t kSheetGap = 2;
+inline constexpr uint8_t kSheetGrey = 128;
+
 // Numbers that are drawn black and white.
 struct SheetRange {
   double low = 0, high = 1;

@@ -7,6 +7,7 @@
 // at any instant leaves a sound file; HDF5 itself never runs while training does, and a failing disk cannot
 // upset it. Growing HDF5 data sets do not survive a kill.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -53,19 +54,28 @@ struct StoredSeries {
   double at(int64_t index, int64_t part = 0) const;  // one number of a point
 };
 
+// Pictures of a file of neon 1.x: bytes of four axes.
+struct StoredPictures {
+  std::string path;
+  std::array<uint64_t, 4> dims{};
+  std::string bytes;
+};
+
 struct MetricsContents {
   std::vector<StoredSeries> series;
   std::vector<AttributeSpec> attributes;                  // those of series are in their spec
+  std::vector<StoredPictures> pictures;                   // of files of neon 1.x alone
   const StoredSeries* find(std::string_view path) const;  // null when absent
   const AttributeValue* find(std::string_view owner, std::string_view name) const;
 };
 
 // Reads a file that MetricsFile made. HDF5 can crash on a damaged file, so it reads in a child process; a crash or a
 // hang there is an error here. The child begins at once, so that several files can be read at the same time.
+enum class MetricsMakers { neon, neon_and_1x };  // whose files are read
 class MetricsReading {
  public:
   // Throws a data error for a file that cannot be one.
-  explicit MetricsReading(const std::string& path);
+  explicit MetricsReading(const std::string& path, MetricsMakers of = MetricsMakers::neon);
   MetricsReading(const MetricsReading&) = delete;
   ~MetricsReading();  // ends the child
   // Once. Throws a data error with what is wrong.

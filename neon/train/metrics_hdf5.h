@@ -25,5 +25,8 @@ MetricsImage make_metrics_image(const std::vector<SeriesSpec>& series, const std
 
 // In this process: for a file that may be damaged use read_metrics(). Throws a data error.
 MetricsContents read_metrics_hdf5(const std::string& path);
+// The same for a file of neon 1.x, as if it were one of neon's own: old_metrics.cpp.
+bool is_old_metrics_file(const std::string& path);
+MetricsContents read_old_metrics_hdf5(const std::string& path);
 
 }  // namespace neon

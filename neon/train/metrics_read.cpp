@@ -84,6 +84,12 @@ std::string pack(const MetricsContents& contents) {
       p.number(part);
     p.reals(values);
   }
+  p.number(int64_t(contents.pictures.size()));
+  for (const auto& [path, dims, bytes] : contents.pictures) {
+    p.text(path);
+    for (const uint64_t axis : dims) p.number(int64_t(axis));
+    p.text(bytes);
+  }
   p.number(int64_t(contents.attributes.size()));
   for (const auto& [owner, name, value] : contents.attributes) {
     p.text(owner);
@@ -108,6 +114,12 @@ MetricsContents unpack(Unpacker& p) {
     spec.epoch_freq = p.number();
     spec.minibatch_freq = p.number();
     values = p.reals();
+  }
+  out.pictures.resize(size_t(p.number()));
+  for (auto& [path, dims, bytes] : out.pictures) {
+    path = p.text();
+    for (uint64_t& axis : dims) axis = uint64_t(p.number());
+    bytes = p.text();
   }
   out.attributes.resize(size_t(p.number()));
   for (auto& [owner, name, value] : out.attributes) {
@@ -153,12 +165,13 @@ void part_from(pid_t parent, int to) {
 }
 
 // The contents or a message, then the length of all: what was cut short is seen.
-[[noreturn]] void run_child(const std::string& path, size_t file_bytes, int to, pid_t parent) {
+[[noreturn]] void run_child(const std::string& path, MetricsMakers of, size_t file_bytes, int to, pid_t parent) {
   part_from(parent, to);
   limit_child(file_bytes);
   std::string out;
   try {
-    out = pack(read_metrics_hdf5(path));
+    const bool old = of == MetricsMakers::neon_and_1x && is_old_metrics_file(path);
+    out = pack(old ? read_old_metrics_hdf5(path) : read_metrics_hdf5(path));
   } catch (const std::exception& error) {
     Packer p;
     p.number(kError);
@@ -210,7 +223,7 @@ class Bytes {
 
 }  // namespace
 
-MetricsReading::MetricsReading(const std::string& path) : path_(path) {
+MetricsReading::MetricsReading(const std::string& path, MetricsMakers of) : path_(path) {
   const FileHandle file = open_to_read(path);
   const size_t bytes = file_size(file, path);
   std::string begin(std::min(bytes, kSignature.size()), '\0');
@@ -224,7 +237,7 @@ MetricsReading::MetricsReading(const std::string& path) : path_(path) {
   const pid_t parent = getpid();
   child_ = fork();
   if (child_ < 0) fail(ErrorKind::failed, "cannot read ", path, ": no child process: ", system_message(errno));
-  if (child_ == 0) run_child(path, bytes, to.get(), parent);
+  if (child_ == 0) run_child(path, of, bytes, to.get(), parent);
 }
 
 MetricsReading::~MetricsReading() {

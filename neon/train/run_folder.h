@@ -19,6 +19,8 @@ inline constexpr const char* kResultsFile = "results.csv";
 inline constexpr const char* kReportFile = "report.html";
 inline constexpr const char* kEvaluationFile = "eval.json";
 inline constexpr const char* kWorstFile = "worst.png";
+inline constexpr const char* kPredictionsFile = "predictions.png";
+inline constexpr std::string_view kGuidedBegin = "guided_";  // of the sheet of a layer, guided_LAYER.png
 
 // The checkpoints from which to take a trained net, in the order in which they are wanted.
 inline const std::vector<std::string> kNetFiles = {kBestFile, kLastFile};

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """The page of neon plot in Chromium: what is drawn is what h5py reads; controls, keys and themes work. Where there is no
 Chromium, all is skipped and counted."""
+import json
 import os
 import sys
 import unittest
@@ -10,10 +11,12 @@ import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cli"))
 import plot_test  # noqa: E402
+import plot_views_test  # noqa: E402
 import support  # noqa: E402
 from browser import Browser, find_browser  # noqa: E402
 
 STEPS = 400
+HOSTILE_LAYER = "<svg onload=document.title='run'><script>document.title='run'"
 HOSTILE = "</script><script>document.title='run'</script><img src=x onerror=document.title='run'>"
 
 
@@ -42,7 +45,7 @@ class Page(support.Case):
 
     def tearDown(self):
         self.assertEqual(self.browser.said, [])
-        self.assertEqual([each for each in self.browser.requests if not each.startswith("file:")], [])
+        self.assertEqual([each for each in self.browser.requests if not each.startswith(("file:", "data:"))], [])
 
     def show(self, name):
         self.browser.open("file://" + self.path(name))
@@ -190,6 +193,66 @@ class Page(support.Case):
         self.show("h.html")
         self.assertIn(HOSTILE, self.browser.run("document.body.innerText"))
         self.assertEqual(self.browser.run("document.title"), "neon: h")
+
+    def show_views(self):
+        """The page of a run with an evaluation, pictures and a graph; a class has a hostile name, and so has a layer."""
+        plot_views_test.write_photos(self)
+        self.environment.pop("NEON_NO_RUN_FOLDER", None)
+        spec = plot_views_test.SPEC.replace("name: stem", f"name: {HOSTILE_LAYER!r}")
+        self.neon("-r", "1", self.spec(spec))
+        self.show("runs/s-1/report.html")
+        self.browser.run("Promise.all([...document.querySelectorAll('.samples, .cells')].map((each) => new Promise((done) => { "
+                         "const wait = () => (each.querySelector('canvas') ? done(0) : setTimeout(wait, 20)); wait(); })))")
+        self.browser.settle()
+
+    def test_views_are_those_of_the_files(self):
+        self.show_views()
+        with open(self.path("runs/s-1/eval.json")) as file:
+            stored = json.load(file)
+        rows = self.browser.run("[...document.querySelectorAll('.matrix tbody tr')].map((row) => [...row.querySelectorAll('td')].map((cell) => Number(cell.textContent)))")
+        self.assertEqual(rows, stored["report"]["confusion"])
+        captions = self.browser.run("[...document.querySelectorAll('section[aria-label=\"Worst samples\"] figcaption b')].map((each) => each.textContent)")
+        self.assertEqual(captions, [each["class"] for each in stored["worst"]])
+        drawn = self.browser.run("""[...document.querySelectorAll('section[aria-label="Worst samples"] canvas')].map((canvas) =>
+            Array.from(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data))""")
+        sheet = support.png_pixels(self.read("runs/s-1/worst.png"))
+        side = plot_views_test.SIDE
+        for i, pixels in enumerate(drawn):
+            top, left = 2 + i // 8 * (side + 2), 2 + i % 8 * (side + 2)
+            np.testing.assert_array_equal(np.reshape(pixels, (side, side, 4))[..., :3], sheet[top:top + side, left:left + side])
+        self.assertEqual(self.browser.run("document.querySelectorAll('svg.net rect').length"), 6)
+        self.assertEqual(self.browser.run("document.querySelectorAll('svg.net path').length"), 6)
+
+    def test_hostile_names_of_classes_and_layers_do_not_run(self):
+        self.show_views()
+        words = self.browser.run("document.body.innerText")
+        self.assertIn(plot_views_test.HOSTILE, words)
+        self.assertIn(HOSTILE_LAYER, self.browser.run("document.querySelector('svg.net').textContent"))
+        self.assertEqual(self.browser.run("document.title"), "neon: s-1")
+        self.assertEqual(self.browser.run("document.querySelectorAll('main img, main script').length"), 0)
+
+    def test_views_on_a_phone_and_in_the_dark(self):
+        self.browser.resize(360, 740, phone=True)
+        self.addCleanup(self.browser.resize, 1280, 900)
+        self.browser.dark(True)
+        self.show_views()
+        self.assertLessEqual(self.browser.run("document.documentElement.scrollWidth"), 360)
+        ink, card = self.browser.run("(() => { const of = (what, key) => getComputedStyle(document.querySelector(what))[key].match(/[0-9]+/g).map(Number);"
+                                     " return [of('svg.net .title', 'fill'), of('svg.net rect', 'fill')]; })()")
+        self.assertGreater(min(ink) - max(card), 120)
+
+    def test_several_runs_fold_up(self):
+        self.show_views()
+        self.neon("-r", "2", "s.yaml")
+        self.neon("plot", "runs/s-1", "runs/s-2", "-o", "two.html")
+        self.show("two.html")
+        parts = "[...document.querySelectorAll('#evaluation .of-run')].map((part) => [part.open, part.querySelectorAll('.matrix').length])"
+        self.assertEqual(self.browser.run(parts), [[True, 1], [False, 0]])
+        self.click("#evaluation .of-run:last-child summary")
+        self.browser.settle()
+        self.assertEqual(self.browser.run(parts), [[True, 1], [True, 1]])
+        self.click("#runs tbody tr:first-child input")  # hidden runs have no views
+        self.assertEqual(len(self.browser.run(parts)), 1)
 
     def test_a_live_page_follows_the_run(self):
         plot_test.write_run(self.path("l.h5"), {"cost/train": (np.float32([3, 2, np.nan, np.nan]), "minibatch")}, steps=4)

@@ -11,11 +11,24 @@ function showAll(content) {
   document.title = `neon: ${byId("title").textContent}`;
   byId("version").textContent = `neon ${data.version}`;
   document.querySelector("input[value=time]").disabled = !runs.some((run) => run.hasTimes);
-  makeRunTable(runs, () => { redrawAll(); makeHistograms(runs); });
+  makeRunTable(runs, chosenRunsChanged);
   makeCharts(runs);
   makeHistograms(runs);
+  makeViews(runs);
   makeSettings(runs);
   makeDocuments(runs);
+}
+
+function makeViews(runs) {
+  makeEvaluations(runs);
+  makePictures(runs);
+  makeNets(runs);
+}
+
+function chosenRunsChanged() {
+  redrawAll();
+  makeHistograms(runs);
+  makeViews(runs);
 }
 
 function wireControls() {
@@ -54,7 +67,10 @@ function applyTheme() {
 function wireTheme() {
   const apply = () => {
     applyTheme();
-    if (runs.length > 0) makeRunTable(runs, () => { redrawAll(); makeHistograms(runs); }), redrawAll(), makeHistograms(runs), makeSettings(runs);
+    if (runs.length === 0) return;
+    makeRunTable(runs, chosenRunsChanged);
+    chosenRunsChanged();
+    makeSettings(runs);
   };
   byId("theme").addEventListener("click", () => {
     const all = Object.keys(kThemes);

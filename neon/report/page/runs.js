@@ -29,6 +29,9 @@ class Run {
     this.facts = stored.facts;
     this.documents = stored.documents;
     this.histograms = stored.histograms;
+    this.net = stored.net;
+    this.evaluation = stored.evaluation;
+    this.sheets = stored.sheets;
     this.curves = stored.curves.map((curve) => new Curve(this, curve));
   }
   get colour() { return colourOf(this.index); }

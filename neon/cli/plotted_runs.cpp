@@ -1,0 +1,79 @@
+#include "neon/cli/plotted_runs.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "datasets/file.h"
+#include "neon/cli/run_evaluation.h"
+#include "neon/cli/session.h"
+#include "neon/core/error.h"
+#include "neon/train/terminal.h"
+
+namespace neon {
+
+namespace {
+
+// A folder for the files of an evaluation, until the page has them.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "neon-plot-XXXXXX").string();
+    if (!mkdtemp(name.data()))
+      fail(ErrorKind::failed, name, ": cannot make this folder: ", system_message(errno),
+           "; set TMPDIR to another one");
+    path = name;
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  std::string path;
+};
+
+void add_checkpoint_views(const CommandLine& line, ReportedRun& run, const PictureLimits& limits,
+                          std::vector<std::string>& warnings) {
+  const ScratchFolder scratch;
+  const std::vector<std::string> said = write_checkpoint_evaluation(line, run.path, scratch.path);
+  warnings.insert(warnings.end(), said.begin(), said.end());
+  run.views = views_of_folder(scratch.path, limits, warnings, run.path);
+}
+
+}  // namespace
+
+bool is_checkpoint(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
+  const FileSource file(path);
+  char begin[9];  // the length of the JSON header, and its first letter
+  if (file.size() < int64_t(sizeof begin)) return false;
+  file.read_at(0, begin, sizeof begin);
+  uint64_t length = 0;
+  std::memcpy(&length, begin, sizeof length);
+  return length < uint64_t(file.size()) && begin[8] == '{';
+}
+
+std::vector<ReportedRun> plotted_runs(const CommandLine& line, const std::vector<std::string>& paths, bool views) {
+  std::vector<std::string> metrics, warnings;
+  for (const std::string& path : paths)
+    if (!is_checkpoint(path)) metrics.push_back(path);
+  std::vector<ReportedRun> read = metrics.empty() ? std::vector<ReportedRun>() : read_runs(metrics);
+  if (views) add_views(read, warnings);
+  std::vector<ReportedRun> out;
+  auto next = read.begin();
+  for (const std::string& path : paths) {
+    if (!is_checkpoint(path)) {
+      out.push_back(std::move(*next++));
+      continue;
+    }
+    out.push_back(run_of_checkpoint(path, warnings));
+    if (views) add_checkpoint_views(line, out.back(), PictureLimits(paths.size()), warnings);
+  }
+  for (ReportedRun& run : out)
+    if (std::ranges::count(out, run.name, &ReportedRun::name) > 1) run.name = run.path;
+  print_warnings(warnings);
+  return out;
+}
+
+}  // namespace neon

@@ -1,0 +1,18 @@
+// The operands of neon plot as runs: metrics files, folders of runs, checkpoints.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "neon/cli/command_line.h"
+#include "neon/report/run.h"
+
+namespace neon {
+
+// All of them. With `views`, for a page, also graphs, evaluations and pictures; a checkpoint is then evaluated.
+// Warnings are printed.
+std::vector<ReportedRun> plotted_runs(const CommandLine& line, const std::vector<std::string>& paths, bool views);
+
+// Whether the path is that of a .safetensors file.
+bool is_checkpoint(const std::string& path);
+
+}  // namespace neon
