@@ -12,7 +12,7 @@ struct VerbOptions {
   std::optional<int64_t> top_k;
   int64_t iterations = 200, length = 500, beam = 1;
   double temperature = 1, top_p = 1;
-  std::string prompt, sheet, svg;
+  std::string prompt, sheet, svg, png;
   std::string format, as;
   int64_t trials = 20, seeds = 3;
   std::string method = "random", folder, metric, profile, fixed = "16.12";
@@ -59,6 +59,7 @@ struct VerbOptions {
     p("overwrite", &VerbOptions::overwrite, "Replaces files that neon did not write.");
     p("npz", &VerbOptions::npz, "Writes arrays as NumPy's .npz.");
     p("sheet", &VerbOptions::sheet, "PNG file for a sheet of images.");
+    p("png", &VerbOptions::png, "Folder for pictures of runs.");
     p("svg", &VerbOptions::svg, "SVG file for the graph of the net.");
     p("no_run_folder", &VerbOptions::no_run_folder, "Makes no folder for the run.");
     p("passes", &VerbOptions::passes, "Lists the passes, and what each changed.");

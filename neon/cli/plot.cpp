@@ -1,6 +1,7 @@
 // neon plot [RUN...]: runs as a page, in the terminal, as CSV.
 #include <filesystem>
 
+#include "neon/cli/output_place.h"
 #include "neon/cli/page_file.h"
 #include "neon/cli/plotted_runs.h"
 #include "neon/cli/verb.h"
@@ -11,6 +12,8 @@
 #include "neon/report/curve_text.h"
 #include "neon/report/live.h"
 #include "neon/report/page.h"
+#include "neon/report/run_pictures.h"
+#include "neon/train/image_sheet.h"
 #include "neon/train/run_folder.h"
 #include "neon/train/terminal.h"
 
@@ -56,24 +59,35 @@ void serve_runs(const CommandLine& line, const std::vector<std::string>& paths) 
 
 void check_plot_options(const VerbOptions& given, const std::string& page) {
   if (given.csv && given.text) fail(ErrorKind::config, "--csv and --text both print to the terminal; give one of them");
-  if (given.live && (given.csv || given.text || !page.empty()))
-    fail(ErrorKind::config, "--live serves the page and prints nothing; leave out -o, --csv and --text");
+  if (given.live && (given.csv || given.text || !page.empty() || !given.png.empty()))
+    fail(ErrorKind::config, "--live serves the page and prints nothing; leave out -o, --png, --csv and --text");
   if (!given.live && (given.port || !given.host.empty()))
     fail(ErrorKind::config, "--host and --port say where --live serves the page; add --live");
+}
+
+void write_pictures(const std::string& folder, const std::vector<ReportedRun>& runs, bool overwrite) {
+  const std::vector<NamedPicture> pictures = run_pictures(runs);
+  for (const NamedPicture& picture : pictures)
+    if (!overwrite) check_preview_place(join_path(folder, picture.name));
+  for (const NamedPicture& picture : pictures)
+    write_output(join_path(folder, picture.name), with_preview_mark(picture.png));
+  print_message(text(folder, ": ", pictures.size(), pictures.size() == 1 ? " picture" : " pictures"));
 }
 
 int run_plot(const CommandLine& line) {
   const std::string page = line.run().output_file;
   const bool csv = line.of_verb.csv;
+  const std::string& png = line.of_verb.png;
   const std::vector<std::string> paths = plotted_paths(line);
   check_plot_options(line.of_verb, page);
-  const std::vector<ReportedRun> runs = plotted_runs(line, paths, !page.empty());
+  const std::vector<ReportedRun> runs = plotted_runs(line, paths, !page.empty() || !png.empty());
   for (const ReportedRun& run : runs)
     if (run.curves.empty()) print_message("note: " + run.path + " has no curves to show");
   if (line.of_verb.live) return serve_runs(line, paths), 0;
   if (csv) write_curve_table(runs, [](const std::string& record) { print_record(record); });
-  if (line.of_verb.text || (!csv && page.empty()))
+  if (line.of_verb.text || (!csv && page.empty() && png.empty()))
     for (const std::string& each : runs_as_text(runs, kTextWidth)) print_result(each);
+  if (!png.empty()) write_pictures(png, runs, line.of_verb.overwrite);
   if (page.empty()) return 0;
   const size_t bytes = write_page(page, runs, line.of_verb.overwrite);
   print_message(text(page, ": ", runs.size(), runs.size() == 1 ? " run, " : " runs, ", bytes_text(double(bytes))));
@@ -83,7 +97,7 @@ int run_plot(const CommandLine& line) {
 }  // namespace
 
 NEON_VERB(run_plot, "plot", 75, takes_nothing, "[RUN...]",
-          "show runs and compare them: a page (-o report.html), curves in the terminal, CSV; by default the "
+          "show runs and compare them: a page (-o report.html), pictures, curves in the terminal, CSV; by default the "
           "newest run");
 
 }  // namespace neon

@@ -27,7 +27,8 @@ Tensor sheet_of(const Tensor& x, double low, double high) {
   for (int64_t i = 0; i < n; ++i)
     for (int64_t k = 0; k < height * width * channels; ++k) {
       const int64_t c = k % channels, column = k / channels % width, row = k / channels / width;
-      const int64_t y = i / columns * (height + kSheetGap) + kSheetGap + row, left = i % columns * (width + kSheetGap) + kSheetGap + column;
+      const int64_t y = i / columns * (height + kSheetGap) + kSheetGap + row,
+                    left = i % columns * (width + kSheetGap) + kSheetGap + column;
       const double value = 255 * (x.at(i * height * width * channels + k) - low) / (high - low);
       pixels[size_t((y * out.shape()[1] + left) * channels + c)] = uint8_t(std::lround(std::clamp(value, 0.0, 255.0)));
     }
@@ -45,15 +46,19 @@ std::string big_endian(uint32_t number) {
 }
 
 void add_mark(const std::string& path) {
-  std::string content = read_file(path, int64_t(1) << 36);
-  const std::string chunk = "tEXt" + std::string(kMark);
-  content.insert(content.size() - kEndBytes, big_endian(uint32_t(kMark.size())) + chunk + big_endian(crc32_of(chunk)));
+  const std::string content = with_preview_mark(read_file(path, int64_t(1) << 36));
   std::ofstream file(path, std::ios::binary);
   if (!file.write(content.data(), std::streamsize(content.size())).flush())
     fail(ErrorKind::failed, path, ": cannot be written");
 }
 
 }  // namespace
+
+std::string with_preview_mark(std::string png) {
+  const std::string chunk = "tEXt" + std::string(kMark);
+  png.insert(png.size() - kEndBytes, big_endian(uint32_t(kMark.size())) + chunk + big_endian(crc32_of(chunk)));
+  return png;
+}
 
 void check_preview_place(const std::string& path) {
   if (!file_exists(path)) return;

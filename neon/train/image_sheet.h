@@ -13,6 +13,9 @@ void check_preview_place(const std::string& path);
 inline constexpr int64_t kSheetGap = 2;
 inline constexpr uint8_t kSheetGrey = 128;
 
+// The PNG with a mark that it is this program's.
+std::string with_preview_mark(std::string png);
+
 // Numbers that are drawn black and white.
 struct SheetRange {
   double low = 0, high = 1;

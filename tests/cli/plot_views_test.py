@@ -10,6 +10,7 @@ import xml.etree.ElementTree as xml
 import h5py
 import numpy as np
 
+import plot_test
 import support
 from support import png, png_pixels, tensors
 
@@ -158,6 +159,31 @@ class Views(support.Case):
             for b in net["boxes"]:
                 apart = a["x"] + a["width"] <= b["x"] or b["x"] + b["width"] <= a["x"] or a["y"] + a["height"] <= b["y"] or b["y"] + b["height"] <= a["y"]
                 self.assertTrue(a is b or apart)
+
+    def test_png(self):
+        train(self)
+        falling = np.linspace(3, 1, 200, dtype="f4")
+        plot_test.write_run(self.path("a.h5"), {"cost/train": (falling, "minibatch")}, steps=200)
+        plot_test.write_run(self.path("b.h5"), {"cost/train": (falling[::-1].copy(), "minibatch")}, steps=200)
+        self.assertIn("pictures: 3 pictures\n", self.neon("plot", "a.h5", "b.h5", "--png", "pictures").err)
+        pixels = png_pixels(self.read("pictures/cost-train.png")).astype(int)[36:36 + 340, 78:900 - 24]
+        first, second = (np.abs(pixels - ink).sum(-1) < 30 for ink in ([50, 87, 214], [217, 72, 15]))
+        for drawn, begins_above in (first, True), (second, False):  # one falls, one rises, both from edge to edge
+            columns = np.flatnonzero(drawn.any(0))
+            self.assertLess(columns[0], 10)
+            self.assertGreater(columns[-1], pixels.shape[1] - 10)
+            rows = [np.flatnonzero(drawn[:, x]).mean() for x in columns]
+            middle = np.interp(pixels.shape[1] / 2, columns, rows)
+            self.assertAlmostEqual(middle, 170, delta=5)
+            self.assertEqual(rows[0] < 10 and rows[-1] > 330, begins_above)
+        self.neon("plot", "runs/s-1", "--png", "all")
+        self.assertLessEqual({"cost-train.png", "cost-loss.png", "confusion.png", "Worst-samples.png", "Predictions.png", "Filters-of-stem.png", "net.png"},
+                             set(os.listdir(self.path("all"))))
+        worst, sheet = png_pixels(self.read("all/Worst-samples.png")), png_pixels(self.read("runs/s-1/worst.png"))
+        np.testing.assert_array_equal(worst[36:36 + 7 * SIDE:7, 12:12 + 7 * SIDE:7], sheet[2:2 + SIDE, 2:2 + SIDE])
+        self.neon("plot", "runs/s-1", "--png", "all")  # replaces its own
+        self.write("all/net.png", self.read("photos/cat/0.png"))
+        self.refused(3, "plot", "runs/s-1", "--png", "all", says="all/net.png exists and is no preview")
 
     def test_svg(self):
         write_photos(self)
