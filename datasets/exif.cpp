@@ -36,9 +36,12 @@ int orientation_in(const Tiff& tiff) {
 
 bool swaps_axes(int orientation) { return orientation >= 5; }
 
-}  // namespace
+int orientation_of_segment(std::string_view segment) {
+  if (segment.starts_with(kExif)) segment.remove_prefix(kExif.size());
+  return orientation_in({segment});
+}
 
-int exif_orientation(std::string_view jpeg) {
+int jpeg_orientation(std::string_view jpeg) {
   constexpr uint8_t kMark = 0xff, kApp1 = 0xe1, kScan = 0xda;
   const auto byte = [&](size_t at) { return at < jpeg.size() ? uint8_t(jpeg[at]) : uint8_t(0); };
   for (size_t at = 2; byte(at) == kMark;) {
@@ -47,10 +50,57 @@ int exif_orientation(std::string_view jpeg) {
     const size_t length = size_t(byte(at + 2)) << 8 | byte(at + 3);
     if (kind == kScan || length < 2 || at + 2 + length > jpeg.size()) return 1;
     const std::string_view segment = jpeg.substr(at + 4, length - 2);
-    if (kind == kApp1 && segment.starts_with(kExif)) return orientation_in({segment.substr(kExif.size())});
+    if (kind == kApp1 && segment.starts_with(kExif)) return orientation_of_segment(segment);
     at += 2 + length;
   }
   return 1;
+}
+
+// A number of four bytes at a place; behind the end the largest.
+uint32_t length_at(std::string_view bytes, size_t at, bool low_first) {
+  if (at > bytes.size() || bytes.size() - at < 4) return ~uint32_t(0);
+  uint32_t out = 0;
+  for (size_t i = 0; i < 4; ++i) out = out << 8 | uint8_t(bytes[low_first ? at + 3 - i : at + i]);
+  return out;
+}
+
+// Chunks of WebP: a name, a length, and as many bytes, padded to an even number.
+int webp_orientation(std::string_view webp) {
+  for (size_t at = 12; at + 8 <= webp.size();) {
+    const size_t length = length_at(webp, at + 4, true);
+    if (length > webp.size() - at - 8) return 1;
+    if (webp.substr(at, 4) == "EXIF") return orientation_of_segment(webp.substr(at + 8, length));
+    at += 8 + length + length % 2;
+  }
+  return 1;
+}
+
+// Chunks of PNG: a length, a name, as many bytes, and their checksum.
+int png_orientation(std::string_view png) {
+  for (size_t at = 8; at + 12 <= png.size();) {
+    const size_t length = length_at(png, at, false);
+    if (length > png.size() - at - 12) return 1;
+    if (png.substr(at + 4, 4) == "eXIf") return orientation_of_segment(png.substr(at + 8, length));
+    at += 12 + length;
+  }
+  return 1;
+}
+
+}  // namespace
+
+int exif_orientation(std::string_view image) {
+  if (image.starts_with("\xff\xd8")) return jpeg_orientation(image);
+  if (image.starts_with("RIFF") && image.size() >= 12 && image.substr(8, 4) == "WEBP") return webp_orientation(image);
+  if (image.starts_with("\x89PNG\r\n\x1a\n")) return png_orientation(image);
+  return 1;
+}
+
+Tensor upright(const Tensor& stored, int orientation) {
+  if (orientation == 1) return stored;
+  const ImageSize size{stored.shape()[0], stored.shape()[1]}, turned = upright_size(size, orientation);
+  Tensor out(DType::u8, {turned.height, turned.width, stored.shape()[2]});
+  set_upright(stored.as<uint8_t>(), size, stored.shape()[2], orientation, out.as<uint8_t>());
+  return out;
 }
 
 ImageSize upright_size(const ImageSize& stored, int orientation) {

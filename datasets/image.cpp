@@ -31,12 +31,8 @@ ImageSize read_upright_to(std::string_view bytes, const ImageFormat& format, con
 }
 
 // (H,W,C)
-Tensor upright(const Tensor& stored, int orientation) {
-  if (orientation == 1) return stored;
-  const ImageSize size{stored.shape()[0], stored.shape()[1]}, turned = upright_size(size, orientation);
-  Tensor out(DType::u8, {turned.height, turned.width, stored.shape()[2]});
-  set_upright(stored.as<uint8_t>(), size, stored.shape()[2], orientation, out.as<uint8_t>());
-  return out;
+Tensor read_kind(const ImageKind& kind, std::string_view bytes, const ImageFormat& format, const std::string& source) {
+  return upright(kind.read(bytes, int(format.channels), source), exif_orientation(bytes));
 }
 
 }  // namespace
@@ -68,7 +64,8 @@ bool is_image(std::string_view bytes) { return is_jpeg(bytes) || image_kind_of(b
 
 ImageSize image_size(std::string_view bytes, const std::string& source) {
   if (is_jpeg(bytes)) return upright_size(jpeg_size(bytes, source), exif_orientation(bytes));
-  if (const ImageKind* const kind = image_kind_of(bytes)) return kind->size(bytes, source);
+  if (const ImageKind* const kind = image_kind_of(bytes))
+    return upright_size(kind->size(bytes, source), exif_orientation(bytes));
   no_image(bytes, source);
 }
 
@@ -78,7 +75,7 @@ ImageSize read_image_to(std::string_view bytes, const ImageFormat& format, const
   if (is_jpeg(bytes)) return read_upright_to(bytes, format, source, wanted, to, resizer);
   const ImageKind* const kind = image_kind_of(bytes);
   if (!kind) no_image(bytes, source);
-  const Tensor image = kind->read(bytes, int(format.channels), source);
+  const Tensor image = read_kind(*kind, bytes, format, source);
   const ImageSize size{image.shape()[0], image.shape()[1]};
   const auto pixels = image.as<uint8_t>();
   if (size == wanted) std::ranges::copy(pixels, to.begin());
@@ -93,7 +90,7 @@ Tensor read_image(std::string_view bytes, const ImageFormat& format, const std::
     return upright(stored, exif_orientation(bytes));
   }
   const ImageKind* const kind = image_kind_of(bytes);
-  if (format.size == 0 && kind) return kind->read(bytes, int(format.channels), source);
+  if (format.size == 0 && kind) return read_kind(*kind, bytes, format, source);
   if (format.size == 0) no_image(bytes, source);
   Tensor out(DType::u8, {format.size, format.size, format.channels});
   Resizer resizer;

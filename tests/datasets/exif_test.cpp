@@ -1,7 +1,12 @@
 #include "datasets/exif.h"
 
+#ifdef NEON_HAVE_WEBP
+#include <webp/encode.h>
+#endif
+
 #include <catch2/catch.hpp>
 
+#include "datasets/gzip.h"
 #include "datasets/image.h"
 #include "datasets/jpeg_image.h"
 #include "tests/datasets/image_support.h"
@@ -21,12 +26,16 @@ std::string number(uint32_t value, size_t size, bool low_first) {
   return out;
 }
 
-// The file with an EXIF segment of two entries, of which the second is the orientation.
-std::string held(const std::string& jpeg, uint32_t orientation, bool low_first) {
+// EXIF of two entries, of which the second is the orientation.
+std::string exif_of(uint32_t orientation, bool low_first) {
   const auto n = [&](uint32_t value, size_t size) { return number(value, size, low_first); };
-  const std::string tiff = (low_first ? "II" : "MM") + n(42, 2) + n(8, 4) + n(2, 2) + n(0x010f, 2) + n(2, 2) + n(1, 4) +
-                           n(0, 4) + n(0x0112, 2) + n(3, 2) + n(1, 4) + n(orientation, 2) + n(0, 2) + n(0, 4);
-  const std::string segment = std::string("Exif\0\0", 6) + tiff;
+  return (low_first ? "II" : "MM") + n(42, 2) + n(8, 4) + n(2, 2) + n(0x010f, 2) + n(2, 2) + n(1, 4) + n(0, 4) +
+         n(0x0112, 2) + n(3, 2) + n(1, 4) + n(orientation, 2) + n(0, 2) + n(0, 4);
+}
+
+// The file with EXIF in a segment.
+std::string held(const std::string& jpeg, uint32_t orientation, bool low_first) {
+  const std::string segment = std::string("Exif\0\0", 6) + exif_of(orientation, low_first);
   return jpeg.substr(0, 2) + "\xff\xff\xe1" + number(uint32_t(segment.size() + 2), 2, false) + segment + jpeg.substr(2);
 }
 
@@ -56,6 +65,13 @@ bool same_pixels(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() && std::ranges::equal(a.as<uint8_t>(), b.as<uint8_t>());
 }
 
+// Pixels (H,W,3) that all differ.
+Tensor numbered(int64_t height, int64_t width) {
+  Tensor out(DType::u8, {height, width, 3});
+  for (int64_t i = 0; i < out.elements(); ++i) out.set(i, double(7 * i % 251));
+  return out;
+}
+
 }  // namespace
 
 TEST_CASE("photos are turned upright by their EXIF orientation") {
@@ -82,6 +98,50 @@ TEST_CASE("photos are turned upright by their EXIF orientation") {
         CHECK(read_image_to(file, {channels, 0}, "a", other, small.as<uint8_t>(), resizer) == size);
       }
 }
+
+// PNG has a chunk eXIf before its pixels or behind them.
+TEST_CASE("PNG images are turned upright by their EXIF orientation") {
+  const std::string png = png_of(numbered(4, 3));
+  const Tensor stored = read_image(png, {3, 0}, "a");
+  const size_t end = png.size() - 12;  // of the pixels
+  for (uint32_t orientation = 1; orientation <= 8; ++orientation)
+    for (const size_t place : {size_t(33), end}) {
+      INFO("orientation " << orientation << ", chunk at " << place);
+      const std::string exif = exif_of(orientation, place == end);
+      const std::string chunk = number(uint32_t(exif.size()), 4, false) + "eXIf" + exif;
+      const std::string file =
+          png.substr(0, place) + chunk + number(crc32_of(chunk.substr(4)), 4, false) + png.substr(place);
+      CHECK(exif_orientation(file) == int(orientation));
+      CHECK(same_pixels(read_image(file, {3, 0}, "a"), placed(stored, kSides[orientation])));
+      for (size_t length = 0; length < file.size(); length += 3)
+        CHECK_NOTHROW(exif_orientation(file.substr(0, length)));
+    }
+}
+
+#ifdef NEON_HAVE_WEBP
+TEST_CASE("WebP images are turned upright by their EXIF orientation") {
+  const Tensor stored = numbered(4, 3);
+  uint8_t* bytes = nullptr;
+  const size_t size = WebPEncodeLosslessRGB(stored.as<uint8_t>().data(), 3, 4, 9, &bytes);
+  const std::string simple(reinterpret_cast<const char*>(bytes), size);
+  WebPFree(bytes);
+  const auto chunk = [](const std::string& name, const std::string& content) {
+    return name + number(uint32_t(content.size()), 4, true) + content + std::string(content.size() % 2, '\0');
+  };
+  for (uint32_t orientation = 1; orientation <= 8; ++orientation) {
+    INFO("orientation " << orientation);
+    // A canvas of 3 x 4 with EXIF, the pixels, and EXIF of an odd length, as phones write them.
+    const std::string canvas = chunk("VP8X", std::string("\x08\0\0\0\x02\0\0\x03\0\0", 10));
+    const std::string content = "WEBP" + canvas + simple.substr(12) + chunk("EXIF", exif_of(orientation, true) + "x");
+    const std::string file = chunk("RIFF", content);
+    CHECK(exif_orientation(file) == int(orientation));
+    CHECK(same_pixels(read_image(file, {3, 0}, "a"), placed(stored, kSides[orientation])));
+    const ImageSize upright = image_size(file, "a");
+    CHECK(upright.height == (orientation < 5 ? 4 : 3));
+    for (size_t length = 0; length < file.size(); ++length) CHECK_NOTHROW(exif_orientation(file.substr(0, length)));
+  }
+}
+#endif
 
 TEST_CASE("an orientation that cannot be read leaves the photo as it is") {
   const std::string jpeg = jpeg_of(picture(8, 12, 3), 90);
