@@ -1,6 +1,7 @@
 #include "neon/train/torch_modules.h"
 
 #include <algorithm>
+#include <set>
 
 namespace neon {
 
@@ -26,6 +27,26 @@ bool are_torch_names(const std::vector<std::string>& names) {
     const auto [module, part] = module_and_part(name);
     return !module.empty() && (part == "weight" || part == "bias" || part == "running_mean");
   });
+}
+
+std::map<std::string, TorchModule> without_prefix(const std::map<std::string, TorchModule>& modules,
+                                                  const std::string& prefix) {
+  std::map<std::string, TorchModule> out;
+  for (const auto& [name, module] : modules) {
+    TorchModule& renamed = out[name.starts_with(prefix) ? name.substr(prefix.size()) : name] = module;
+    if (name.starts_with(prefix)) renamed.name = name.substr(prefix.size());
+  }
+  return out;
+}
+
+std::vector<std::string> prefixes_of(const std::map<std::string, TorchModule>& modules) {
+  std::set<std::string> found;
+  for (const auto& [name, module] : modules)
+    for (size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1))
+      found.insert(name.substr(0, dot + 1));
+  std::vector<std::string> out(found.begin(), found.end());
+  std::ranges::stable_sort(out, {}, &std::string::size);
+  return out;
 }
 
 std::map<std::string, TorchModule> torch_modules(const TensorFile& file) {

@@ -20,6 +20,12 @@ struct TorchModule {
 // Whether some of these names end as PyTorch's do.
 bool are_torch_names(const std::vector<std::string>& names);
 
+// Those whose names begin with a prefix, without it; the others as they are.
+std::map<std::string, TorchModule> without_prefix(const std::map<std::string, TorchModule>& modules,
+                                                  const std::string& prefix);
+// The prefixes of names, each up to a dot, the shorter ones first: "module.", "module.model."
+std::vector<std::string> prefixes_of(const std::map<std::string, TorchModule>& modules);
+
 // The modules of a file by name; the tensors stay the file's.
 std::map<std::string, TorchModule> torch_modules(const TensorFile& file);
 

@@ -30,9 +30,10 @@ class Conversion {
     for (const Parameter& p : net.graph.parameters) owners.insert(p.owner);
     const std::vector<std::string> last = net.network.last_of(owners);
     last_.insert(last.begin(), last.end());
+    take_prefix();
     const std::optional<TorchOrder> order = torch_order(modules_);
     if (order) epsilon_ = order->epsilon;
-    if (std::ranges::any_of(places_, [&](const Place& place) { return stored_for(place) != nullptr; })) return;
+    if (layers_found() > 0) return;
     if (!order) no_module();
     pair_in_order(places_, modules_, *order, last_, path);
   }
@@ -50,11 +51,34 @@ class Conversion {
       messages.push_back(text("note: the running variances of ", path_, " are taken to be for an eps of ", epsilon_,
                               ", as PyTorch's are; the net adds ", moved_ + epsilon_,
                               ", so the variances become less by ", moved_));
+    if (!prefix_.empty()) messages.push_back(text("note: names in ", path_, " are taken without ", in_quotes(prefix_)));
     add_warnings(messages);
     return out;
   }
 
  private:
+  int64_t layers_found() const {
+    return std::ranges::count_if(places_, [&](const Place& place) { return stored_for(place) != nullptr; });
+  }
+
+  // Wrappers of a net put their name before all others: module. of DataParallel, model. of Lightning. Where no layer
+  // has the name of a module, that prefix goes without which most layers have, or one of all modules in the order of a
+  // family.
+  void take_prefix() {
+    if (layers_found() > 0 || torch_order(modules_)) return;
+    const std::map<std::string, TorchModule> whole = modules_;
+    std::string best;
+    int64_t most = 0;
+    for (const std::string& prefix : prefixes_of(whole)) {
+      modules_ = without_prefix(whole, prefix);
+      const bool of_all = std::ranges::all_of(whole, [&](const auto& each) { return each.first.starts_with(prefix); });
+      const int64_t found = layers_found() > 0 ? layers_found() : of_all && torch_order(modules_) ? 1 : 0;
+      if (found > most) most = found, best = prefix;
+    }
+    modules_ = without_prefix(whole, best);
+    prefix_ = best;
+  }
+
   const Tensor* stored_for(const Place& place) const {
     if (place.part.empty()) return nullptr;
     for (const std::string& name : place.modules) {
@@ -175,6 +199,7 @@ class Conversion {
   std::vector<Place> places_;
   std::set<std::string> last_;
   std::set<const Tensor*> used_;
+  std::string prefix_;  // that names in the file have before those of modules
   double epsilon_ = kTorchEpsilon, moved_ = 0;
 };
 

@@ -132,6 +132,23 @@ class Weights(Case):
             self.assertRegex(self.said("-d", "f64", "-s", "m.safetensors", spec), "^all [0-9]+ tensors taken$")
             self.check_outputs(title)
 
+    def test_names_behind_a_prefix(self):
+        for title in "resnet", "alexnet":
+            spec = self.begin(title)
+            ordered = self.write("o.yaml", without_names(self.read(spec).decode()))
+            for prefix in "module.", "model.", "module.model.", "_orig_mod.":
+                self.write_state({prefix + name: value for name, value in self.state(title).items()})
+                for each in spec, ordered:
+                    self.assertRegex(self.said("-d", "f64", "-s", "m.safetensors", each), "^all [0-9]+ tensors taken$")
+                    self.check_outputs(title)
+                err = self.neon("check", spec, "--model_file", "t.safetensors").err
+                self.assertIn(f"note: names in t.safetensors are taken without '{prefix}'\n", err)
+        # Beside the net's there may be other modules, whose tensors are not used.
+        state = {"model." + name: value for name, value in self.state("alexnet").items()}
+        self.write_state({**state, "loss.weight": np.ones(3)})
+        self.said("-d", "f64", "-s", "m.safetensors", spec)
+        self.check_outputs("alexnet")
+
     def test_what_does_not_fit_the_order_is_refused(self):
         spec = self.write("o.yaml", without_names(self.read(self.begin("resnet")).decode()))
         self.refused(2, "--model_file", "t.safetensors", spec, "--set", "layers[0].batch_norm=false", "--set", "freeze=[Conv_1]", says=(
