@@ -77,6 +77,13 @@ class FolderStore : public OpenStore {
       fail(ErrorKind::data, where(name), ": a link to a missing file");
     folder_.read(name, kMostImageBytes, to);
   }
+  std::string end_of(const std::string& name, int64_t most) const override {
+    if (others_.count(name)) return ImageStore::end_of(name, most);
+    const FileSource file(join_path(path_, name));
+    std::string out(size_t(std::min(file.size(), most)), '\0');
+    file.read_at(file.size() - int64_t(out.size()), out.data(), out.size());
+    return out;
+  }
   int64_t bytes_of(const std::string& name) const override {
     return others_.count(name) ? 0 : file_size(join_path(path_, name));
   }

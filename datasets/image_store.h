@@ -1,6 +1,7 @@
 // Images in a folder, in one or several tar archives, or in ImageNet's archives: their names, and their contents in a
 // quick order.
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,6 +48,11 @@ class ImageStore {
     return out;
   }
   virtual std::string only_in_order() const { return ""; }
+  // The last bytes of a file's content, at most so many, like read().
+  virtual std::string end_of(const std::string& name, int64_t most) const {
+    const std::string all = content(name);
+    return all.substr(all.size() - std::min(all.size(), size_t(most)));
+  }
   // Bytes of a file's content.
   virtual int64_t bytes_of(const std::string& name) const = 0;
   // Reads the content of a file of next(), unless next() did; by any thread.

@@ -162,15 +162,45 @@ void warn_of_trained_copies(const ImageSet& set, const DataContext& context) {
                       "the first: ", first, "; remove them from one side"));
 }
 
+namespace {
+
+// Indices of images that share a key with another one, in order.
+template <typename Key>
+std::vector<int64_t> of_shared_keys(const std::vector<int64_t>& images, const std::vector<Key>& keys) {
+  std::unordered_map<Key, int64_t> counts;
+  for (const Key& key : keys) ++counts[key];
+  std::vector<int64_t> out;
+  for (size_t i = 0; i < images.size(); ++i)
+    if (counts[keys[i]] > 1) out.push_back(images[i]);
+  return out;
+}
+
+// Images whose files may have the same bytes as others: they share the size and, where a file can be read in part, the
+// last bytes, in which files of one camera and one size differ.
+std::vector<int64_t> possible_copies(const ImageSet& set) {
+  constexpr int64_t kEnd = 4096;
+  std::vector<int64_t> all(set.images.size()), sizes;
+  for (size_t i = 0; i < all.size(); ++i) all[i] = int64_t(i), sizes.push_back(set.store->bytes_of(set.images[i].name));
+  const std::vector<int64_t> same_size = of_shared_keys(all, sizes);
+  if (!set.store->only_in_order().empty()) return same_size;
+  std::vector<std::string> ends(same_size.size());
+  const int threads = available_threads();
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
+  for (size_t k = 0; k < same_size.size(); ++k) try {
+      const auto image = size_t(same_size[k]);
+      ends[k] = text(sizes[image], " ", sha256(set.store->end_of(set.images[image].name, kEnd)));
+    } catch (const std::exception&) {  // reported when its samples are read
+    }
+  return of_shared_keys(same_size, ends);
+}
+
+}  // namespace
+
 std::vector<int64_t> same_bytes(const ImageSet& set) {
   const std::vector<LabelledImage>& images = set.images;
-  std::unordered_map<int64_t, std::vector<int64_t>> of_size;
-  for (size_t i = 0; i < images.size(); ++i) of_size[set.store->bytes_of(images[i].name)].push_back(int64_t(i));
-  std::vector<int64_t> out(images.size()), suspects;
-  for (size_t i = 0; i < images.size(); ++i) {
-    out[i] = int64_t(i);
-    if (of_size[set.store->bytes_of(images[i].name)].size() > 1) suspects.push_back(int64_t(i));
-  }
+  std::vector<int64_t> out(images.size());
+  for (size_t i = 0; i < images.size(); ++i) out[i] = int64_t(i);
+  const std::vector<int64_t> suspects = possible_copies(set);
   std::vector<std::string> names, sums(suspects.size());
   for (const int64_t i : suspects) names.push_back(images[size_t(i)].name);
   set.store->want(std::move(names));

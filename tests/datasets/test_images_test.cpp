@@ -126,6 +126,17 @@ TEST_CASE("images of the same size are told apart by their bytes") {
   CHECK(same_bytes(*open_photos(dir / "photos", {{"test", "none"}})) == PartCounts{0, 1, 0, 3});
 }
 
+TEST_CASE("images of the same size and the same end are told apart by their beginnings") {
+  const TempDir dir;
+  const std::string end(10'000, 'e');
+  for (const auto& [name, begin] : Files{{"a/0.png", "xx"}, {"a/1.png", "yy"}, {"b/2.png", "xx"}})
+    dir.write("photos/" + name, begin + end);
+  dir.write("photos/b/3.png", "xx" + end.substr(1) + "f");
+  REQUIRE(std::system(text("cd ", dir / "photos", " && tar cf ../a.tar a b && tar czf ../a.tgz a b").c_str()) == 0);
+  for (const char* place : {"photos", "a.tar", "a.tgz"})
+    CHECK(same_bytes(*open_photos(dir / place, {{"test", "none"}})) == PartCounts{0, 1, 0, 3});
+}
+
 TEST_CASE("a share of one's own is drawn by the seed, and none keeps no images") {
   const TempDir dir;
   write_classes(dir, "photos", {20, 12});
