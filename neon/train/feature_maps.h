@@ -25,7 +25,7 @@ std::vector<std::string> write_feature_maps(const MapsOfNet& of, const std::vect
                                             const MapsToDraw& asked, const Variables& variables,
                                             const std::string& folder);
 
-// Where a callback asks for it, does the same for each convolution, with the net's weights as they are.
+// Does the same for each convolution, with the net's weights as they are, if a callback asks for sheets.
 std::vector<std::string> draw_feature_maps(const RunSetup& setup, const StepGraph& step, Variables& variables);
 
 }  // namespace neon

@@ -91,6 +91,13 @@ class Whiten(Case):
         np.savez(self.path("d.npz"), x_train=images(50, 9), y_train=np.zeros((50, 3), "f4"), x_test=self.test, y_test=y)
         self.assertEqual(json.loads(self.neon("-d", "f64", "eval", "m", "--format", "json").out)["cost"], cost)
 
+    def test_ranks_learn_the_same_matrix(self):
+        spec = self.spec(SPEC)
+        alone = self.trained(spec)
+        self.neon("-r", "1", "-d", "f64", "-s", "ranks", "-m", "2", spec)
+        for one, name in zip(alone, ("mean", "matrix")):
+            np.testing.assert_array_equal(self.array("ranks", f"augment/Whiten/{name}"), one)
+
     def test_a_resumed_run_keeps_the_matrix(self):
         spec = self.spec(SPEC)
         self.neon("-r", "1", "-s", "whole", "-e", "3", spec)

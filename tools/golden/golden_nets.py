@@ -141,7 +141,7 @@ def layers():
     # Dropout draws while training (tested apart); a keep of 1 does not, and inference never does.
     case({"Dropout": {"keep": 1}}, x, lambda x: x.clone())
     case({"Dropout": 0.75}, x, lambda x: x.clone(), lambda x: x * 0.75, random=True)
-    # What it adds to the cost is tested apart.
+    # tests/cli/xcovariance_test.py has the penalty that it adds to the cost.
     case({"XCovariance": 1}, x, lambda x: x.clone())
     case({"Reshape": [2, -1]}, x, lambda x: x.reshape(6, 2, 2))
     case({"Reshape": [0, 2, 1]}, maps, lambda x: x.reshape(3, 4, 2, 1))
