@@ -229,6 +229,25 @@ TEST_CASE("0.9: images") {
   CHECK_THAT(parts.error(), Contains("took for one square map; give it is_local: True, nofm: 3, ofmshape: [32, 32]"));
 }
 
+TEST_CASE("0.9: images that are not square") {
+  OldParts parts;
+  parts.dataset = "!obj:datasets.UniformRandom {ntrain: 64, ntest: 16, nin: 2160, nout: 10}";
+  parts.data = "is_local: True, nofm: 3, ofmshape: [20, 36]";
+  parts.layers =
+      "!obj:layers.ConvLayer {nofm: 6, fshape: [3, 5], weight_init: *w},\n"
+      "!obj:layers.PoolingLayer {op: max, fshape: [2, 4], stride: 2},\n"
+      "!obj:layers.FCLayer {nout: 10, activation: !obj:transforms.Softmax {}, weight_init: *w},";
+  CHECK(parts.error() == "");
+  CHECK_THAT(parts.part("dataset"), Contains("nin: [3, 20, 36]"));
+  CHECK_THAT(parts.part("layers"), Contains("fshape: [3, 5], nofm: 6"));
+  CHECK_THAT(parts.part("layers"), Contains("{Pooling: {fshape: [2, 4], strides: 2, op: max}}"));
+  parts.data = "is_local: True, nofm: 3, ofmshape: [20, 35]";
+  CHECK_THAT(parts.error(), Contains("the data layer is for 2100 numbers a sample, the data set has 2160"));
+  parts.dataset = "!obj:datasets.CIFAR10 {}";
+  parts.data = "is_local: True, nofm: 3, ofmshape: [16, 64]";
+  CHECK_THAT(parts.error(), Contains("the data layer is for samples (3, 16, 64), the data set has (3, 32, 32)"));
+}
+
 TEST_CASE("a converted file keeps comments and anchors, and reads back as the same spec") {
   OldParts parts;
   parts.layers =

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "neon/core/shape.h"
+
 namespace neon {
 
 OldKeys old_dataset_keys(OldKeys own) {
@@ -37,8 +39,11 @@ void check_old_shape(OldTranslation& t, const std::vector<int64_t>& shape) {
   for (int64_t n : t.data_shape) given *= n;
   if (t.data_shape.empty()) return;
   const bool square = shape.size() == 3 && shape[0] == 1;
-  if (given != expected || (t.data_shape.size() == 3 && t.data_shape != shape))
+  if (given != expected)
     t.problem(t.data_where, text("the data layer is for ", given, " numbers a sample, the data set has ", expected));
+  else if (t.data_shape.size() == 3 && t.data_shape != shape)
+    t.problem(t.data_where,
+              text("the data layer is for samples ", Shape(t.data_shape), ", the data set has ", Shape(shape)));
   else if (t.data_shape.size() == 1 && t.starts_local && !square)
     t.problem(
         t.data_where,
@@ -75,7 +80,8 @@ void finish_iris(OldTranslation& t, const OldObject& object, OldResult& out) {
 void finish_uniform(OldTranslation& t, const OldObject& object, OldResult& out) {
   finish_old_dataset(t, object, out);
   const auto nin = t.integers_of(object, "nin");
-  if (t.data_shape.size() == 3) check_old_shape(t, {nin.empty() ? 0 : nin[0]});
+  const int64_t given = Shape(t.data_shape).elements(), numbers = nin.empty() ? 0 : nin[0];
+  if (t.data_shape.size() == 3 && given != numbers) check_old_shape(t, {numbers});
   Setting shape = Setting::list({}, object.where_of("nin"));
   for (int64_t n : t.data_shape.size() == 3 ? t.data_shape : nin)
     shape.items.push_back(Setting::scalar(text(n), shape.where));
