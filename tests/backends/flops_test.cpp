@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "backends/graph/boxes.h"
 #include "backends/graph/expression.h"
 #include "backends/graph/label_sequences.h"
 #include "backends/graph/ops.h"
@@ -56,6 +57,15 @@ TEST_CASE(
   CHECK(flops_of_last(graph) == 2 * 2 * 7 * (3 + 4) * 6);
   edit_distance(graph, labels, given("other", DType::i32, {2, 4}));
   CHECK(flops_of_last(graph) == 3 * 2 * 3 * 4);
+}
+
+TEST_CASE("non-maximum suppression compares each chosen box with all others") {
+  for (const int64_t most : {4, 90}) {
+    Graph graph;
+    suppressed(graph, graph.input("boxes", DType::f32, {2, 50, 4}), graph.input("scores", DType::f32, {2, 3, 50}),
+               {.most = most});
+    CHECK(flops_of_last(graph) == 11 * 2 * 3 * 50 * std::min<int64_t>(most, 50));
+  }
 }
 
 TEST_CASE("products multiply and add, whichever operand is transposed") {

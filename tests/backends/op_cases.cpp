@@ -8,6 +8,7 @@
 #include "backends/graph/ops.h"
 #include "neon/core/random.h"
 #include "tests/backends/attention_cases.h"
+#include "tests/backends/box_cases.h"
 #include "tests/backends/elementwise/formulas.h"
 #include "tests/backends/fold_cases.h"
 #include "tests/backends/label_cases.h"
@@ -253,6 +254,8 @@ const std::map<std::string_view, Maker>& makers() {
       {ops::ctc, ctc_cases},
       {ops::ctc_grad, ctc_cases},
       {ops::edit_distance, of_one<edit_distance_cases>},
+      {ops::largest, of_one<largest_cases>},
+      {ops::nms, of_one<nms_cases>},
       {ops::gather, of_one<gather_cases>},
       {ops::scatter_add, of_one<scatter_add_cases>},
       {ops::concat, of_one<concat_cases>},
