@@ -25,7 +25,9 @@ ImageSize read_upright_to(std::string_view bytes, const ImageFormat& format, con
   if (orientation == 1) return read_jpeg_to(bytes, channels, format.size, source, wanted, to, resizer);
   std::vector<uint8_t> stored(to.size());
   const ImageSize as_stored = upright_size(wanted, orientation);  // the way back swaps the same axes
-  const ImageSize size = read_jpeg_to(bytes, channels, format.size, source, as_stored, stored, resizer);
+  const ImageSize turned = upright_size(format.size, orientation);
+  const ImageSize size =
+      read_jpeg_to(bytes, channels, {turned.height, turned.width}, source, as_stored, stored, resizer);
   if (size == as_stored) set_upright(stored, size, channels, orientation, to);
   return upright_size(size, orientation);
 }
@@ -79,22 +81,22 @@ ImageSize read_image_to(std::string_view bytes, const ImageFormat& format, const
   const ImageSize size{image.shape()[0], image.shape()[1]};
   const auto pixels = image.as<uint8_t>();
   if (size == wanted) std::ranges::copy(pixels, to.begin());
-  if (size == wanted || format.size == 0) return size;
+  if (size == wanted || !format.size.given()) return size;
   resize_middle(pixels.data(), size, format.channels, format.size, to);
   return wanted;
 }
 
 Tensor read_image(std::string_view bytes, const ImageFormat& format, const std::string& source) {
-  if (format.size == 0 && is_jpeg(bytes)) {
+  if (!format.size.given() && is_jpeg(bytes)) {
     const Tensor stored = read_jpeg(bytes, int(format.channels), 1, source);
     return upright(stored, exif_orientation(bytes));
   }
   const ImageKind* const kind = image_kind_of(bytes);
-  if (format.size == 0 && kind) return read_kind(*kind, bytes, format, source);
-  if (format.size == 0) no_image(bytes, source);
-  Tensor out(DType::u8, {format.size, format.size, format.channels});
+  if (!format.size.given() && kind) return read_kind(*kind, bytes, format, source);
+  if (!format.size.given()) no_image(bytes, source);
+  Tensor out(DType::u8, {format.size.height, format.size.width, format.channels});
   Resizer resizer;
-  read_image_to(bytes, format, source, {format.size, format.size}, out.as<uint8_t>(), resizer);
+  read_image_to(bytes, format, source, format.size, out.as<uint8_t>(), resizer);
   return out;
 }
 

@@ -13,7 +13,7 @@ namespace neon {
 // How images become samples.
 struct ImageFormat {
   int64_t channels = 3;  // 1: grey, 3: RGB
-  int64_t size = 0;      // side of the square in the middle, once the shorter side has that length; 0: as they are
+  SampleSize size;       // of the middle, once the image is just large enough to cover it; not given: as they are
 };
 
 // Whether the name is that of an image: it has one of the endings, in capitals or not.

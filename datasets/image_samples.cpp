@@ -86,7 +86,7 @@ void check_image_params(const ImageParams& params) {
 Shape image_sample_shape(const ImageSet& set) {
   const ImageParams& params = set.params;
   ImageStore& store = *set.store;
-  if (params.size > 0) return {params.channels, params.size, params.size};
+  if (params.size.given()) return {params.channels, params.size.height, params.size.width};
   store.want(names_of(set.images));
   std::string trouble;
   for (auto files = store.next(); !files.empty(); files = store.next())
@@ -142,7 +142,7 @@ namespace {
 
 // A text that differs from that of other samples, whatever their values.
 std::string identity_of(const ImageSet& set, const std::vector<LabelledImage>& images, const Shape& sample) {
-  std::string all = text(sample.to_string(), set.params.size);
+  std::string all = text(sample.to_string(), set.params.size.to_string());
   for (const LabelledImage& image : images)
     all += text(image.name, ' ', image.label, ' ', set.store->bytes_of(image.name), '\n');
   return text("images ", crc32_of(all));
@@ -241,7 +241,7 @@ std::vector<ImageSize> first_sizes(const ImageSet& set) {
 
 // Training refuses images of several sizes where the set names none.
 void warn_of_sizes(const ImageSet& set, const DataContext& context) {
-  if (set.params.size > 0) return;
+  if (set.params.size.given()) return;
   const std::vector<ImageSize> sizes = first_sizes(set);
   const auto others = sizes.empty() ? 0 : std::ranges::count_if(sizes, [&](auto& size) { return size != sizes[0]; });
   if (others > 0)

@@ -13,14 +13,15 @@ namespace neon {
 
 // The parameters that all readers of images share.
 struct ImageParams : StreamParams {
-  int64_t size = 0;
+  SampleSize size;
   int64_t channels = 3;
   bool normalize = true;
   std::string on_bad_sample = "error";
   static void describe(auto&& p) {
     p("size", &ImageParams::size,
-      "Side of the samples in pixels: neon scales the shorter side of an image to it and takes the middle. 0: the "
-      "images' own size.",
+      "Side of the samples in pixels, or [height, width]: neon scales an image until it just covers this size, and "
+      "takes "
+      "the middle. 0: the images' own size.",
       closed(0, 8192), Unit{"pixels"});
     p("channels", &ImageParams::channels,
       "Channels: 3 for RGB, 1 for grey (0.299 R + 0.587 G + 0.114 B, as in JPEG). Transparent pixels "

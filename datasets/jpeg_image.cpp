@@ -176,9 +176,10 @@ ImageSize jpeg_size(std::string_view bytes, const std::string& source) {
   return decoder.size();
 }
 
-int64_t jpeg_denominator(const ImageSize& size, int64_t side) {
+int64_t jpeg_denominator(const ImageSize& size, const SampleSize& wanted) {
   for (const int64_t denominator : {8, 4, 2})
-    if (side > 0 && std::min(size.height, size.width) / denominator >= side) return denominator;
+    if (wanted.given() && size.height / denominator >= wanted.height && size.width / denominator >= wanted.width)
+      return denominator;
   return 1;
 }
 
@@ -191,15 +192,15 @@ Tensor read_jpeg(std::string_view bytes, int channels, int64_t denominator, cons
   return out;
 }
 
-ImageSize read_jpeg_to(std::string_view bytes, int channels, int64_t side, const std::string& source,
+ImageSize read_jpeg_to(std::string_view bytes, int channels, const SampleSize& middle, const std::string& source,
                        const ImageSize& wanted, std::span<uint8_t> to, Resizer& resizer) {
   Decoder decoder(bytes, source);
   decoder.header();
-  const int64_t denominator = jpeg_denominator(decoder.size(), side);
+  const int64_t denominator = jpeg_denominator(decoder.size(), middle);
   const ImageSize size = decoder.begin(channels, denominator);
   if (size == wanted) decoder.pixels(to.data());
-  if (size == wanted || side == 0) return size;
-  resizer.plan(decoder.size(), channels, side, denominator);
+  if (size == wanted || !middle.given()) return size;
+  resizer.plan(decoder.size(), channels, middle, denominator);
   resizer.begin(decoder.keep(resizer.needed()), to);
   decoder.pixels(resizer);
   return wanted;

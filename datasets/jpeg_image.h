@@ -19,12 +19,12 @@ ImageSize jpeg_size(std::string_view bytes, const std::string& source);
 // (libjpeg only warns of that, and makes the rest up), of four colours (CMYK), or of more than 2^26 pixels.
 Tensor read_jpeg(std::string_view bytes, int channels, int64_t denominator, const std::string& source);
 
-// The largest denominator that leaves the shorter side `side` pixels; 1 for a side of 0.
-int64_t jpeg_denominator(const ImageSize& size, int64_t side);
+// The largest denominator that leaves both sides as many pixels as wanted; 1 where no size is given.
+int64_t jpeg_denominator(const ImageSize& size, const SampleSize& wanted);
 
-// The same into `to`. With a side above 0 it is the middle of that side, by way of the smaller image; otherwise the
-// image as it is. Returns its size; if that is another than wanted, nothing is written.
-ImageSize read_jpeg_to(std::string_view bytes, int channels, int64_t side, const std::string& source,
+// The same into `to`. Where a middle is given, it is of that size, by way of the smaller image; otherwise the image as
+// it is. Returns its size; if that is another than wanted, nothing is written.
+ImageSize read_jpeg_to(std::string_view bytes, int channels, const SampleSize& middle, const std::string& source,
                        const ImageSize& wanted, std::span<uint8_t> to, Resizer& resizer);
 
 }  // namespace neon

@@ -14,10 +14,11 @@ struct Columns {
   int64_t first = 0, count = 0;
 };
 
-// The middle of an image of 1 or 3 channels, as (side,side,C), once its shorter side is `side` long. The other side
-// then has the nearest length that keeps the shape. Each pixel is the mean of the pixels about its place, weighted by a
-// triangle. The triangle reaches to the neighbours' places, or to one pixel of the image if that is farther. The image
-// comes line by line, some at a time, so that they are used while they are in the cache.
+// The middle of an image of 1 or 3 channels, as (height,width,C) of a size, once the image is just large enough to
+// cover it. The longer side then has the nearest length that keeps the shape; with `stretched` both sides have the
+// size. Each pixel is the mean of the pixels about its place, weighted by a triangle. The triangle reaches to the
+// neighbours' places, or to one pixel of the image if that is farther. The image comes line by line, some at a time, so
+// that they are used while they are in the cache.
 class Resizer {
  public:
   static constexpr int kAtOnce = elementwise::kResizeLines;
@@ -25,7 +26,8 @@ class Resizer {
   explicit Resizer(const elementwise::Level& level = elementwise::active_level()) : loops_(*level.resizing) {}
   // Prepares for an image of this size, in which a pixel stands for a square of `denominator` each way. The last square
   // may be smaller. An image like the last one needs no new plan.
-  void plan(const ImageSize& size, int64_t channels, int64_t side, int64_t denominator = 1);
+  void plan(const ImageSize& size, int64_t channels, const SampleSize& to, int64_t denominator = 1,
+            bool stretched = false);
   // Its columns that the middle is made of; lines may have these only, or more.
   Columns needed() const;
   void begin(const Columns& there, std::span<uint8_t> to);
@@ -42,7 +44,9 @@ class Resizer {
 
   const elementwise::Resizing& loops_;
   ImageSize size_;  // of the image planned
-  int64_t channels_ = 0, side_ = 0, denominator_ = 0;
+  int64_t channels_ = 0, denominator_ = 0;
+  SampleSize wanted_;
+  bool stretched_ = false;
   Taps down_, along_;
   LineWindows windows_;
   int64_t kept_ = 0;                     // lines that have their new width already
@@ -56,7 +60,8 @@ class Resizer {
 };
 
 // x (H,W,C) at once.
-void resize_middle(const uint8_t* x, const ImageSize& size, int64_t channels, int64_t side, std::span<uint8_t> to,
-                   const elementwise::Level& level = elementwise::active_level());
+void resize_middle(const uint8_t* x, const ImageSize& size, int64_t channels, const SampleSize& wanted,
+                   std::span<uint8_t> to, const elementwise::Level& level = elementwise::active_level(),
+                   bool stretched = false);
 
 }  // namespace neon

@@ -53,8 +53,7 @@ void place_four(std::span<Value> values, int64_t step, int four, size_t at, Line
 
 }  // namespace
 
-Taps taps_of_middle(int64_t length, int64_t shorter, int64_t side, int64_t denominator) {
-  const int64_t to = std::max(side, int64_t(std::llround(double(length) * double(side) / double(shorter))));
+Taps taps_of_middle(int64_t length, int64_t to, int64_t side, int64_t denominator) {
   const double scale = double(length) / double(denominator) / double(to), reach = std::max(scale, 1.0),
                slope = 1 / reach;
   const int64_t pixels = (length + denominator - 1) / denominator, count = std::min(pixels, int64_t(2 * reach) + 1);

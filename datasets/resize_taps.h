@@ -14,10 +14,9 @@ struct Taps {
   std::vector<int16_t> weights;  // (places, count); those of a place add up to 2^15, or to one less
 };
 
-// The taps of the `side` places in the middle of an axis, once the shorter axis of its image is `side` long. There is a
-// pixel for each `denominator` of the axis; the last pixel may have fewer. The axis then is length / denominator pixels
-// long.
-Taps taps_of_middle(int64_t length, int64_t shorter, int64_t side, int64_t denominator);
+// The taps of the `side` places in the middle of an axis, once it is `to` long, at least `side`. There is a pixel for
+// each `denominator` of the axis; the last pixel may have fewer. The axis then is length / denominator pixels long.
+Taps taps_of_middle(int64_t length, int64_t to, int64_t side, int64_t denominator);
 
 // The same along a line of pixels that begins with the first one needed, as elementwise::Resizing wants it.
 struct LineWindows {

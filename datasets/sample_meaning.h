@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "datasets/column_code.h"
+#include "datasets/image_size.h"
 #include "datasets/named_target.h"
 #include "datasets/table_cell.h"
 #include "datasets/vocabulary.h"
@@ -42,10 +43,11 @@ struct TableColumns {
 };
 
 // The thing that has a class, where targets are classes. `sequence`: targets are sequences of labels (L) of their own
-// lengths, which the steps of a sample do not line up with; behind a sequence stands -1.
-enum class LabelOf : uint8_t { sample, pixel, step, sequence };
+// lengths, which the steps of a sample do not line up with; behind a sequence stands -1. `box`: targets are boxes (M,6)
+// of objects (neon/core/box_rows.h).
+enum class LabelOf : uint8_t { sample, pixel, step, sequence, box };
 constexpr std::string_view name_of(LabelOf of) {
-  constexpr std::string_view kNames[] = {"sample", "pixel", "step", "sequence"};
+  constexpr std::string_view kNames[] = {"sample", "pixel", "step", "sequence", "box"};
   return kNames[size_t(of)];
 }
 
@@ -63,7 +65,7 @@ struct SampleMeaning {
   bool streams = false;             // each sample of a set goes on where the one before it ends
   bool channels_last = false;       // images lie (H,W,C) in memory, as a net's layers want them
   bool rows_channels_last = false;  // images lie (H,W,C) in the arrays that they were read from
-  int64_t image_size = 0;           // side of the square that images were brought to; 0: they keep their size
+  SampleSize image_size;            // that images were brought to; not given: they keep their own
   TableColumns table;
 
   // Above 0, a sample (T) is T tokens, whole numbers from 0 to below this one. No step scales or casts them.

@@ -112,9 +112,19 @@ Vocabulary read_vocabulary(const json& object) {
 }
 
 // Checkpoints of older versions have `pixel_classes`.
+// A side, or [height, width].
+json size_json(const SampleSize& size) {
+  return size.is_square() ? json(size.height) : json::array({size.height, size.width});
+}
+SampleSize read_size(const json& data) {
+  const json size = data.value("image_size", json(int64_t(0)));
+  return size.is_array() ? SampleSize(size.at(0).get<int64_t>(), size.at(1).get<int64_t>())
+                         : SampleSize(size.get<int64_t>());
+}
+
 LabelOf read_label_of(const json& data) {
   const std::string name = data.value("label_of", data.value("pixel_classes", false) ? "pixel" : "sample");
-  for (const LabelOf of : {LabelOf::sample, LabelOf::pixel, LabelOf::step, LabelOf::sequence})
+  for (const LabelOf of : {LabelOf::sample, LabelOf::pixel, LabelOf::step, LabelOf::sequence, LabelOf::box})
     if (name_of(of) == name) return of;
   fail(ErrorKind::data, "neon.data has labels of a ", in_quotes(name));
 }
@@ -153,7 +163,7 @@ MeaningTexts write_meaning(const SampleMeaning& meaning, const std::string& sour
                      {"streams", streams},
                      {"channels_last", channels_last},
                      {"rows_channels_last", rows_channels_last},
-                     {"image_size", image_size},
+                     {"image_size", size_json(image_size)},
                      {"table", table_json(table)},
                      {"tokens", tokens},
                      {"vocabulary", vocabulary_json(vocabulary)},
@@ -186,7 +196,7 @@ SampleMeaning read_meaning(const MeaningTexts& texts) try {
   out.streams = data.value("streams", false);
   out.channels_last = data.value("channels_last", false);
   out.rows_channels_last = data.value("rows_channels_last", false);
-  out.image_size = data.value("image_size", int64_t(0));
+  out.image_size = read_size(data);
   out.table = read_table_columns(data.value("table", json()));
   out.tokens = data.value("tokens", int64_t(0));
   out.vocabulary = read_vocabulary(data.value("vocabulary", json()));

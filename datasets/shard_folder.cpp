@@ -86,16 +86,17 @@ class ShardSamples : public SampleReader {
         classes_(int64_t(index.classes.size())),
         format_(params.format()),
         skips_(params.on_bad_sample == "skip") {
-    sample_ = index.pixels || params.size == 0 ? index.sample : Shape{params.channels, params.size, params.size};
+    sample_ = index.pixels || !params.size.given() ? index.sample
+                                                   : Shape{params.channels, params.size.height, params.size.width};
     if (sample_.rank() == 0)
       fail(ErrorKind::config, folder, ": holds images of various sizes; give size: N to bring all to N x N");
     if (index.pixels && params.channels != sample_[0])
       fail(ErrorKind::config, folder, ": holds pixels ", sample_, ", not of ", params.channels,
            " channels; give channels: ", sample_[0], ", or pack the data again");
-    if (index.pixels && params.size && params.size != sample_[1])
-      fail(ErrorKind::config, folder, ": holds pixels ", sample_, ", not of size ", params.size,
+    if (index.pixels && params.size.given() && params.size != SampleSize(sample_[1], sample_[2]))
+      fail(ErrorKind::config, folder, ": holds pixels ", sample_, ", not of size ", params.size.to_string(),
            "; leave size out, or pack the data again");
-    if (!index.pixels && params.size == 0) sample_ = {params.channels, sample_[1], sample_[2]};
+    if (!index.pixels && !params.size.given()) sample_ = {params.channels, sample_[1], sample_[2]};
     for (const ShardIndex::File& file : index.parts[size_t(part)]) {
       shards_.push_back(std::make_unique<Shard>(std::make_unique<FileSource>(join_path(folder, file.name))));
       if (shards_.back()->size() != file.samples)

@@ -110,7 +110,7 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
 
   // A text that differs from that of other samples, whatever their values.
   std::string identity_of(const ShardIndex& index, int part) const {
-    std::string all = text(params.size, ' ', params.channels);
+    std::string all = text(params.size.to_string(), ' ', params.channels);
     for (const ShardIndex::File& file : index.parts[size_t(part)]) all += text(' ', file.sha256, ' ', file.samples);
     return text("shards ", crc32_of(all));
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "neon/core/sample_size.h"
 #include "transforms/augmentation.h"
 
 namespace neon {
@@ -11,14 +12,14 @@ namespace {
 constexpr double kMostPixels = 8192;
 
 struct RandomCropParams {
-  int64_t size = 0;
+  SampleSize size;
   int64_t pad = 0;
   std::string border = "zero";
   int64_t average = 0;
   static void describe(auto&& p) {
-    p("size", &RandomCropParams::size, "Side of the square that is cut; 0: as large as the image.",
+    p("size", &RandomCropParams::size, "Side of the square that is cut, or [height, width]; 0: as large as the image.",
       closed(0, kMostPixels), Unit{"pixels"});
-    p("pad", &RandomCropParams::pad, "Pixels by which the square may reach beyond the image.", closed(0, kMostPixels),
+    p("pad", &RandomCropParams::pad, "Pixels by which the crop may reach beyond the image.", closed(0, kMostPixels),
       Unit{"pixels"});
     p("border", &RandomCropParams::border,
       "Pixels beyond the image: zero (black), reflect (the image mirrored) or edge (the last pixel).",
@@ -33,7 +34,8 @@ struct RandomCropParams {
 struct RandomCrop : Parametrized<Augmentation, RandomCropParams> {
   using Parametrized::Parametrized;
   void apply(ImageBatch& batch) const override {
-    const ImageArea from = batch.area(), to = params.size ? ImageArea{params.size, params.size} : from;
+    const ImageArea from = batch.area(),
+                    to = params.size.given() ? ImageArea{params.size.height, params.size.width} : from;
     const int64_t down = from.height + 2 * params.pad - to.height, across = from.width + 2 * params.pad - to.width;
     if (down < 0 || across < 0)
       fail(ErrorKind::config, "RandomCrop: cannot cut ", to.height, " x ", to.width, " pixels from images of ",
@@ -65,7 +67,8 @@ struct RandomCrop : Parametrized<Augmentation, RandomCropParams> {
     batch.take_views(places, to, border);
   }
 };
-NEON_REGISTER(Augmentation, RandomCrop, "Cuts a square from anywhere in the image, in an evaluation from its middle.");
+NEON_REGISTER(Augmentation, RandomCrop,
+              "Cuts a square or another rectangle from anywhere in the image, in an evaluation from its middle.");
 
 struct FlipParams {
   double probability = 0.5;
@@ -87,12 +90,12 @@ struct Flip : Parametrized<Augmentation, FlipParams> {
 NEON_REGISTER(Augmentation, Flip, "Swaps right and left in half of the images.");
 
 struct RandomScaleParams {
-  int64_t size = 0;
+  SampleSize size;
   std::vector<double> area = {0.08, 1};
   std::vector<double> aspect = {0.75, 4.0 / 3};
   static void describe(auto&& p) {
-    p("size", &RandomScaleParams::size, "Side of the result; 0: as large as the image.", closed(0, kMostPixels),
-      Unit{"pixels"});
+    p("size", &RandomScaleParams::size, "Side of the result, or [height, width]; 0: as large as the image.",
+      closed(0, kMostPixels), Unit{"pixels"});
     p("area", &RandomScaleParams::area, "Least and largest share of the image's area.", open_closed(0, 1));
     p("aspect", &RandomScaleParams::aspect, "Least and largest width of the box by its height.", closed(0.1, 10));
   }
@@ -105,7 +108,7 @@ struct RandomScale : Parametrized<Augmentation, RandomScaleParams> {
   }
   void apply(ImageBatch& batch) const override {
     const auto height = double(batch.area().height), width = double(batch.area().width);
-    const ImageArea to = params.size ? ImageArea{params.size, params.size} : batch.area();
+    const ImageArea to = params.size.given() ? ImageArea{params.size.height, params.size.width} : batch.area();
     if (!batch.training) return take_middle(batch, to);
     const Expr share = drawn(batch, params.area[0], params.area[1]);
     const Expr aspect = exp(drawn(batch, std::log(params.aspect[0]), std::log(params.aspect[1])));

@@ -161,7 +161,7 @@ OpenedImages open_images(const CommandLine& line, const std::string& path, const
 // refuses them, it is a trouble of each.
 int64_t tell_other_sizes(std::vector<CheckedImage>& checked, const ImageSet& set, bool of_spec) {
   const auto first = std::ranges::find(checked, "", &CheckedImage::trouble);
-  if (set.params.size > 0 || first == checked.end()) return 0;
+  if (set.params.size.given() || first == checked.end()) return 0;
   const Shape sample = image_sample_shape(set);
   const ImageSize wanted{sample[1], sample[2]};
   int64_t others = 0;
@@ -220,7 +220,7 @@ std::vector<int64_t> class_sizes(const Data& data, const Split& split) {
   const int64_t count = data.classes > 0 && split.size() > 0 ? split.label_count() : 0;
   for (int64_t i = 0; i < count; ++i) {
     const int32_t label = split.label(i);
-    if (label < 0 && (data.label_of == LabelOf::step || data.label_of == LabelOf::sequence)) continue;
+    if (label < 0 && data.label_of != LabelOf::sample && data.label_of != LabelOf::pixel) continue;
     if (label < 0 || label >= data.classes)
       fail(ErrorKind::data, data.source, ": a sample has the label ", label, ", there are ", data.classes, " classes");
     ++out[size_t(label)];
@@ -240,7 +240,8 @@ int run_data_stats(const CommandLine& line) {
     if (split->size() > 0) print_result(formatted("%-10s %lld samples", name, (long long)split->size()));
     sizes.push_back(class_sizes(data, *split));
   }
-  if (data.label_of != LabelOf::sample) print_result(text(name_of(data.label_of), "s of each class:"));
+  if (data.label_of != LabelOf::sample)
+    print_result(text(data.label_of == LabelOf::box ? "boxes" : text(name_of(data.label_of), "s"), " of each class:"));
   for (int64_t k = 0; k < data.classes; ++k) {
     const std::string name = size_t(k) < data.class_names.size() ? data.class_names[size_t(k)] : "";
     std::string row = formatted("class %-4lld", (long long)k);
@@ -258,10 +259,11 @@ int run_data_stats(const CommandLine& line) {
 
 // The data set of a spec that reads the shards as the set that they were packed from; `various`: images have no size in
 // common, and the set gives none.
-std::string shards_setting(const std::string& folder, const OpenedImages& packed, int64_t size, bool various) {
+std::string shards_setting(const std::string& folder, const OpenedImages& packed, const SampleSize& size,
+                           bool various) {
   const ImageParams& params = packed.set->params;
   std::vector<std::string> says{"path: " + yaml_text(folder)};
-  if (size > 0) says.push_back(text("size: ", size));
+  if (size.given()) says.push_back("size: " + size.to_string());
   if (various) says.push_back("size: N");
   if (params.channels != 3) says.push_back(text("channels: ", params.channels));
   if (!params.normalize) says.push_back("normalize: false");
@@ -275,8 +277,8 @@ PackOptions pack_options(const CommandLine& line, const OpenedImages& opened) {
   PackOptions options;
   options.pixels = line.of_verb.pixels;
   options.images = opened.set->params;
-  options.images.size = line.of_verb.size.value_or(options.images.size);
-  if (!options.pixels) options.images.size = 0;
+  if (line.of_verb.size) options.images.size = *line.of_verb.size;
+  if (!options.pixels) options.images.size = {};
   if (line.of_verb.skip_bad) options.images.on_bad_sample = "skip";
   options.seed = opened.seed;
   return options;
@@ -303,9 +305,9 @@ int run_data_pack(const CommandLine& line) {
                     packed.index.samples(LabelledImage::test), " test samples of ", packed.index.classes.size(),
                     " classes in ", shards, " shards"));
   const double scale = set->params.normalize ? 1 : 255;  // of what the net sees, from 0 to 1
-  const bool various = packed.index.sample.rank() == 0 && set->params.size == 0;
+  const bool various = packed.index.sample.rank() == 0 && !set->params.size.given();
   // Pixels have it already; but a net of them is given photos, too, which it brings to the size that its set names.
-  const int64_t size = options.pixels ? options.images.size : set->params.size;
+  const SampleSize size = options.pixels ? options.images.size : set->params.size;
   print_result(shards_setting(given[1], opened, size, various));
   print_result(text("normalize: {mean: ", list_of(packed.index.means, scale),
                     ", std: ", list_of(packed.index.deviations, scale), "}"));

@@ -60,7 +60,7 @@ std::string conv(int64_t maps) {
 
 // The shorter side of an image as it is.
 int64_t side_of(ImageSet set) {
-  set.params.size = 0;
+  set.params.size = {};
   const Shape shape = image_sample_shape(set);
   return std::min(shape[1], shape[2]);
 }
@@ -81,11 +81,13 @@ int run_new_photos(const CommandLine& line) {
   const auto set = data.set().images(data.context());
   const bool split = check.test_size + check.validation_size > 0, sized = data.given("size");
   const int64_t count = split ? check.train_size : check.train_size * 4 / 5;
-  const int64_t side = sized && set->params.size > 0 ? set->params.size : std::min(side_of(*set), kSide);
-  const bool crops = side == kSide;
+  const SampleSize size =
+      sized && set->params.size.given() ? set->params.size : SampleSize(std::min(side_of(*set), kSide));
+  const int64_t side = std::min(size.height, size.width);
+  const bool crops = size == SampleSize(kSide);
   std::vector<NewData::Line> lines = {
       {"path", in_spec(path), ""},
-      {"size", std::to_string(side), "            # pixels; a larger size sees more and takes longer"}};
+      {"size", size.to_string(), "            # pixels; a larger size sees more and takes longer"}};
   if (!split)
     lines.push_back({"test", "auto", "          # a fifth of the images is kept for the test; none trains with all"});
   const std::string spec =

@@ -26,7 +26,8 @@ Tensor channels_first(const Tensor& x) {
 
 [[noreturn]] void fail_size(const std::string& where, const ImageSize& size, const StoredData& stored) {
   fail(ErrorKind::data, where, ": an image of ", size.width, " x ", size.height, " pixels, the net takes ",
-       stored.sample, "; scale it to that size, or train with size: ", stored.is_image() ? text(stored.sample[1]) : "N",
+       stored.sample, "; scale it to that size, or train with size: ",
+       stored.is_image() ? SampleSize(stored.sample[1], stored.sample[2]).to_string() : "N",
        " in the data set, which predict applies too");
 }
 
@@ -35,6 +36,13 @@ void decode(std::string_view content, const std::string& where, const StoredData
             Resizer& resizer) {
   const bool images = stored.is_image();
   const ImageFormat format{images ? stored.sample[0] : 1, stored.image_size};
+  if (stored.label_of == LabelOf::box && stored.image_size.given()) {
+    // Boxes are shares of the image, which is stretched to the samples' size, as BoxImages does.
+    const Tensor whole = read_image(content, {stored.sample[0], 0}, where);
+    resize_middle(whole.as<uint8_t>().data(), {whole.shape()[0], whole.shape()[1]}, stored.sample[0], stored.image_size,
+                  to, elementwise::active_level(), true);
+    return;
+  }
   if (images && stored.channels_last) {
     const ImageSize wanted{stored.sample[1], stored.sample[2]};
     const ImageSize size = read_image_to(content, format, where, wanted, to, resizer);

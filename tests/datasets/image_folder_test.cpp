@@ -161,7 +161,7 @@ TEST_CASE("images are brought to one size, and to grey") {
   CHECK(data.sample == Shape{1, 6, 6});
   CHECK(data.train.inputs.shape() == Shape{7, 6, 6, 1});
   CHECK(data.scale == 1);
-  CHECK(data.image_size == 6);
+  CHECK(data.image_size == SampleSize(6));
 }
 
 TEST_CASE("bad images end the run, or are counted and left out") {

@@ -36,12 +36,13 @@ std::vector<uint8_t> resized(const std::vector<uint8_t>& x, const Size& size, in
   return out;
 }
 
-// An axis whose middle becomes `side` places.
+// An axis whose middle becomes `side` places, once it is as long as an image whose `shorter` axis has `wanted` places.
 class ResizedAxis {
  public:
-  ResizedAxis(int64_t length, int64_t shorter, int64_t side)
+  ResizedAxis(int64_t length, int64_t shorter, int64_t side) : ResizedAxis(length, shorter, side, side) {}
+  ResizedAxis(int64_t length, int64_t shorter, int64_t wanted, int64_t side)
       : length_(length),
-        whole_(std::max(side, int64_t(std::llround(double(length * side) / double(shorter))))),
+        whole_(std::max(side, int64_t(std::llround(double(length * wanted) / double(shorter))))),
         begin_((whole_ - side) / 2),
         scale_(double(length) / double(whole_)),
         reach_(std::max(scale_, 1.0)) {}
@@ -84,6 +85,41 @@ TEST_CASE("resizing is a mean weighted by a triangle, of the middle") {
         }
         // Beside the pixel that of a line between, 2^-7, and as much of each of four products, where there are no more;
         // weights are one off in 2^15, half of them too large.
+        CHECK(farthest <= 0.5 + 5 / 128.0 + (down.neighbours() + along.neighbours()) * 255 / 65536);
+      }
+}
+
+TEST_CASE("an image covers a size that is not square, or is stretched to it") {
+  struct Way {
+    ImageSize from, to;
+    bool by_width;  // the width grows most
+  };
+  for (const Way& way :
+       {Way{{13, 7}, {5, 9}, true}, Way{{7, 13}, {9, 4}, false}, Way{{40, 61}, {12, 30}, true},
+        Way{{61, 40}, {80, 30}, false}, Way{{10, 20}, {5, 10}, false}, Way{{375, 500}, {300, 100}, false}})
+    for (const bool stretched : {false, true})
+      for (const int64_t channels : {1, 3}) {
+        INFO(way.from.height << " x " << way.from.width << " to " << way.to.height << " x " << way.to.width << ", "
+                             << channels << " channels, stretched " << stretched);
+        const auto [height, width] = way.from;
+        const std::vector<uint8_t> x = noise_of({height, width, 0}, channels, false);
+        std::vector<uint8_t> got(size_t(way.to.height * way.to.width * channels));
+        resize_middle(x.data(), way.from, channels, {way.to.height, way.to.width}, got, elementwise::active_level(),
+                      stretched);
+        const auto axis = [&](int64_t length, int64_t places) {
+          if (stretched) return ResizedAxis(length, length, places, places);
+          return way.by_width ? ResizedAxis(length, width, way.to.width, places)
+                              : ResizedAxis(length, height, way.to.height, places);
+        };
+        const ResizedAxis down = axis(height, way.to.height), along = axis(width, way.to.width);
+        double farthest = 0;
+        for (int64_t i = 0; i < int64_t(got.size()); ++i) {
+          const int64_t c = i % channels, column = i / channels % way.to.width, row = i / channels / way.to.width;
+          const double expected = down.mean(row, [&](int64_t v) {
+            return along.mean(column, [&](int64_t u) { return x[size_t((v * width + u) * channels + c)]; });
+          });
+          farthest = std::max(farthest, std::abs(double(got[size_t(i)]) - expected));
+        }
         CHECK(farthest <= 0.5 + 5 / 128.0 + (down.neighbours() + along.neighbours()) * 255 / 65536);
       }
 }

@@ -15,7 +15,7 @@ SampleMeaning unlike_the_default() {
   out.sample = {2, 4, 3};
   out.channels_last = out.rows_channels_last = out.whole_targets = true;
   out.label_of = LabelOf::pixel;
-  out.image_size = 4;
+  out.image_size = {4, 6};
   out.table = {5, {"a", "\xc3\xa4"}, {"b"}, {1, 4}, ';', {"?"}, "b", ','};
   out.dtype = DType::u8;
   out.scale = 1.0f / 3, out.shift = -0.1f;

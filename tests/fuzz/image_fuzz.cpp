@@ -15,7 +15,7 @@ namespace {
 ImageSize told_size(std::string_view bytes, const ImageFormat& format) {
   const ImageSize told = neon::image_size(bytes, "input");
   NEON_ASSERT(told.height > 0 && told.width > 0);
-  return format.size ? ImageSize{format.size, format.size} : told;
+  return format.size.given() ? ImageSize(format.size) : told;
 }
 
 void read(std::string_view bytes, const ImageFormat& format) {

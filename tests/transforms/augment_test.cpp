@@ -52,6 +52,25 @@ TEST_CASE("a crop of flipped images is a flipped crop") {
         [&](int64_t, int64_t n, int64_t y, int64_t x, int64_t c) { return p.at(n, y, x, c); });
 }
 
+TEST_CASE("crops and boxes may be higher than wide, or wider than high") {
+  const Picture p{8, 9};
+  check("[RandomCrop: {size: [3, 7]}, Flip: {probability: 1}]", p, {3, 7}, true, 0,
+        [&](int64_t, int64_t n, int64_t y, int64_t x, int64_t c) {
+          const auto top = int64_t(std::floor(drawn(n, 0) * 6)), left = int64_t(std::floor(drawn(n, 1) * 3));
+          return p.at(n, top + y, left + 6 - x, c);
+        });
+  check("[RandomCrop: {size: [6, 3]}]", p, {6, 3}, false, 0,
+        [&](int64_t, int64_t n, int64_t y, int64_t x, int64_t c) { return p.at(n, 1 + y, 3 + x, c); });
+  // The largest box of that shape is 8 x 4 in the middle, at half its size: the mean of four pixels.
+  check("[RandomScale: {size: [4, 2]}]", Picture{8, 8}, {4, 2}, false, 8,
+        [&](int64_t, int64_t n, int64_t y, int64_t x, int64_t c) {
+          const Picture square{8, 8};
+          double sum = 0;
+          for (int64_t k = 0; k < 4; ++k) sum += square.at(n, 2 * y + k / 2, 2 + 2 * x + k % 2, c);
+          return sum / 4;
+        });
+}
+
 TEST_CASE("the border of a first crop stays when a second one cuts it") {
   const Picture p{4, 4, 1};
   check("[RandomCrop: {size: 8, pad: 2, border: edge}, RandomCrop: {size: 6}]", p, {6, 6}, true, 0,

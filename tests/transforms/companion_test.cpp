@@ -74,7 +74,8 @@ TEST_CASE("whatever moves pixels moves those of a companion alike", "[device]") 
         "[Flip, RandomCrop: {pad: 2, border: edge}]", "[RandomCrop: {size: 20, pad: 8, border: reflect}]",
         "[RandomScale]", "[RandomScale: {size: 3}, Flip]", "[RandomScale: {size: 2, area: [0.9, 1]}]",
         "[Flip, RandomScale: {size: 6}, RandomCrop: {size: 5}, Flip]", "[Rotation: 90]",
-        "[Shear: {across: 0.4, down: 0.3}, Flip, Rotation]", "[RandomCrop: {size: 5}, CutMix]", "[Mixup, Flip]",
+        "[Shear: {across: 0.4, down: 0.3}, Flip, Rotation]", "[RandomCrop: {size: [4, 6]}, Flip]",
+        "[RandomScale: {size: [8, 3]}, RandomCrop: {size: [5, 2]}]", "[RandomCrop: {size: 5}, CutMix]", "[Mixup, Flip]",
         "[CutMix, Rotation, Flip, RandomScale: {size: 6}]",
         "[RandomErasing: {probability: 0.6, target: true}, Shear: 0.3, CutMix]"})
     for (const bool training : {true, false})
