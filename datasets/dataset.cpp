@@ -220,7 +220,8 @@ void check_rows(const Split& split, const char* which, const std::string& source
 // The net has outputs for classes without training samples, but cannot learn them.
 void warn_of_untrained_classes(const Data& data, const DataContext& context) {
   const Split& train = data.train;
-  if (data.classes == 0 || (!train.reader && train.targets.dtype() != DType::i32)) return;
+  if (data.classes == 0 || (!train.reader && train.targets.dtype() != DType::i32 && data.label_of != LabelOf::box))
+    return;
   if (data.classes == data.tokens && data.label_of == LabelOf::step) return;  // bytes, say, that no text has
   std::vector<bool> trained(static_cast<size_t>(data.classes));
   for (int64_t i = 0; i < train.label_count(); ++i)
@@ -279,7 +280,8 @@ void Dataset::take_fold(Data& data, const DataContext& context) const {
 Data Dataset::finish(Data data, const DataContext& context) const {
   data.rules = context.rules;
   data.dtype = data.train.dtype();
-  if (data.classes > 0 && !data.train.labels_samples() && data.label_of != LabelOf::sequence)
+  if (data.classes > 0 && !data.train.labels_samples() && data.label_of != LabelOf::sequence &&
+      data.label_of != LabelOf::box)
     data.label_of = data.sequence ? LabelOf::step : LabelOf::pixel;
   check_rows(data.train, "training", data.source);
   check_rows(data.test, "test", data.source);
@@ -315,7 +317,7 @@ Data Dataset::finish(Data data, const DataContext& context) const {
 
 DataCheck Dataset::finish(DataCheck check) const {
   if (common.autoencoder && check.tokens == 0) check.drop_classes(), check.target = {};
-  if (check.classes > 0 && check.target.rank() == 2) check.label_of = LabelOf::pixel;
+  if (check.classes > 0 && check.target.rank() == 2 && check.label_of != LabelOf::box) check.label_of = LabelOf::pixel;
   if (check.classes > 0 && check.label_of == LabelOf::sample) check.target = {1};
   if (check.train_size == 0 && check.found) no_training_samples(check.source);
   if (check.train_size == 0) return check;

@@ -8,6 +8,7 @@
 #include "datasets/sample_meaning.h"
 #include "datasets/sample_reader.h"
 #include "datasets/stratify.h"
+#include "neon/core/box_rows.h"
 #include "neon/core/registry.h"
 #include "neon/core/tensor.h"
 
@@ -37,9 +38,18 @@ struct Split {
   DType dtype() const { return reader ? DType::u8 : rows ? DType::i32 : inputs.dtype(); }
   // Whether each sample has one class. Otherwise, where there are classes, each pixel has one.
   bool labels_samples() const { return reader || (targets.dtype() == DType::i32 && targets.shape().rank() == 1); }
-  // Label i of label_count(): of a sample, a pixel or a step. A step without a label has -1. None of streamed tokens.
-  int64_t label_count() const { return reader ? reader->size() : rows ? 0 : targets.elements(); }
-  int32_t label(int64_t i) const { return reader ? reader->label(i) : targets.as<int32_t>()[size_t(i)]; }
+  // Where there are classes: whether targets are boxes of objects.
+  bool has_boxes() const { return !reader && !rows && targets.dtype() == DType::f32; }
+  // Label i of label_count(): of a sample, a pixel, a step or a box. A step without a label has -1, and a row that is
+  // no box. None of streamed tokens.
+  int64_t label_count() const {
+    if (has_boxes()) return targets.elements() / kBoxNumbers;
+    return reader ? reader->size() : rows ? 0 : targets.elements();
+  }
+  int32_t label(int64_t i) const {
+    if (has_boxes()) return int32_t(targets.at(i * kBoxNumbers));
+    return reader ? reader->label(i) : targets.as<int32_t>()[size_t(i)];
+  }
 };
 
 struct Data : SampleMeaning {

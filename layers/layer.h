@@ -2,17 +2,20 @@
 // a backward.
 #pragma once
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "backends/graph/expression.h"
+#include "backends/graph/images.h"
 #include "backends/graph/rank_rows.h"
 #include "layers/freeze.h"
 #include "layers/initializer.h"
 #include "neon/core/axes.h"
 #include "neon/core/batch_share.h"
 #include "neon/core/registry.h"
+#include "transforms/boxes.h"
 
 namespace neon {
 
@@ -127,6 +130,13 @@ class SplitFeatures {
   std::map<Value, Expr> own_;  // of what own_samples() was asked for
 };
 
+// Predictions of objects by a layer: y (N,P,K+5), and the same in parts.
+struct PredictedBoxes {
+  Expr y;
+  BoxOutputs outputs;
+  DetectionParams chosen;
+};
+
 // A network collects this while its layers describe themselves.
 class LayerContext {
  public:
@@ -152,6 +162,7 @@ class LayerContext {
   bool caffe = false;                  // --caffe: dropout scales while training
   bool data_channels_last = false;     // images come from the data set as (N,H,W,C)
   bool outputs_channels_last = false;  // and go to the cost so
+  ImageArea image = {0, 0};            // rows and columns of samples that are images
   Axes data_axes;                      // of samples that are sequences, (N,T,F) or (N,T); otherwise empty
   Value data_lengths;                  // (N) i32 of sequences of different lengths; otherwise invalid
   int64_t streams = 0;                 // that samples are pieces of, each of the batch of another; 0: of none
@@ -234,6 +245,7 @@ class LayerContext {
   std::vector<Assignment> carried_updates;  // in every step, of an evaluation, too
   std::vector<std::string> output_layers;   // whose outputs are the net's; empty: the last layer, and a Tree's branches
   std::vector<Expr> more_outputs;           // of the net, beside the first
+  std::optional<PredictedBoxes> boxes;      // of the last layer, where it predicts objects
   bool tree_outputs = false;                // they are results of their own, not only there for training
 
  private:

@@ -85,7 +85,12 @@ Value as_given(Graph& graph, Value images, int rank) {
 Value moved_targets(ImageBatch& images, const DataLayout& data, Value targets, const StepOptions& options) {
   Graph& graph = images.graph;
   const int rank = graph.shape(targets).rank();
-  const bool alike = match_samples(data.target, data.sample);
+  const bool alike = data.label_of != LabelOf::box && match_samples(data.target, data.sample);
+  if (data.label_of == LabelOf::box) {
+    images.boxes = {graph, targets};
+    augment(images, options);
+    return {};  // images.boxes, once values() has moved them
+  }
   if (alike)
     images.accompany(channels_last_target(graph, targets), {},
                      data.whole_targets ? Sampling::nearest : Sampling::linear);
@@ -102,9 +107,10 @@ Value moved_targets(ImageBatch& images, const DataLayout& data, Value targets, c
 // The targets t (N,K) of samples that were mixed, unless they lie in the batch as the samples do.
 Expr mixed_targets(const ImageBatch& images, const DataLayout& data, Expr t) {
   if (images.mixture.empty() || data.target_is_input || match_samples(data.target, data.sample)) return t;
-  if (data.label_of == LabelOf::sequence)
-    fail_about("augment", "mixes samples, and targets that are sequences of labels have no mixture; leave out Mixup ",
-               "and CutMix");
+  if (data.label_of == LabelOf::sequence || data.label_of == LabelOf::box)
+    fail_about("augment", "mixes samples, and targets that are ",
+               data.label_of == LabelOf::box ? "boxes of objects" : "sequences of labels",
+               " have no mixture; leave out Mixup and CutMix");
   return images.mixture.of(t);
 }
 
@@ -184,6 +190,7 @@ Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const Ste
     if (data.target_is_input) augment(*images, options);
     else target = moved_targets(*images, data, given_targets(), options);
     x = images->values();
+    if (images->boxes.value()) target = images->boxes;
     out.views = images->views();
     out.moves = images->moves();
   }
@@ -193,10 +200,11 @@ Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const Ste
   const bool several = !data.targets.empty() || !options.outputs.empty();
   if (data.target_is_input) out.t = cast(as_rows(out.x), cost_dtype);
   else if (several) out.t = compared_targets(graph, data, options, target, cost_dtype);
-  else if (data.classes > 0 && data.label_of != LabelOf::sequence)
+  else if (data.classes > 0 && data.label_of != LabelOf::sequence && data.label_of != LabelOf::box)
     out.t = cast(one_hot(graph, target, data.classes), cost_dtype);
   else out.t = cast(as_rows({graph, target}), cost_dtype);
   if (images) out.t = mixed_targets(*images, data, out.t);
+  if (data.label_of == LabelOf::box && !data.target_is_input) out.boxes = cast(Expr(graph, target), cost_dtype);
   if (data.label_of == LabelOf::step) out.counts = labelled(graph, target, cost_dtype);
   if (data.label_of == LabelOf::step || data.label_of == LabelOf::sequence) out.labels = target;
   return out;

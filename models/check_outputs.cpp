@@ -60,6 +60,7 @@ class OutputCheck {
     if (data_.label_of == LabelOf::pixel) return check_pixels(which, y);
     if (data_.label_of == LabelOf::step) return check_steps(which, y);
     if (data_.label_of == LabelOf::sequence) return check_scores(which, y);
+    if (data_.label_of == LabelOf::box) return check_boxes(which, y);
     if (const int64_t count = width(y), targets = width(t_); count != targets)
       refuse(which, " has ", count, count == 1 ? " output" : " outputs", ", but ",
              wanted(context_, data_, batch_.x, targets, y));
@@ -129,6 +130,13 @@ class OutputCheck {
     refuse(which, " gives ", output_shape(context_, y), ", but the targets are sequences of labels of ", data_.classes,
            " classes, the blank included: end with a score of each class for each step, as Affine: {nout: ",
            data_.classes, "}");
+  }
+
+  // y is what a MultiBox predicts.
+  void check_boxes(const std::string& which, Expr y) const {
+    if (context_.boxes && context_.boxes->y.value() == y.value()) return;
+    refuse(which, " gives ", output_shape(context_, y), ", but the targets are boxes of objects of ", data_.classes,
+           " classes: end with MultiBox");
   }
 
   // A softmax of all numbers of several maps is hardly ever meant.

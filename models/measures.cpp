@@ -52,7 +52,8 @@ std::vector<Expr> all_outputs(const LayerContext& context, const DataLayout& dat
   std::vector<Expr> out = {y};
   out.insert(out.end(), context.more_outputs.begin(), context.more_outputs.end());
   for (Expr& output : out)
-    if (data.label_of != LabelOf::sample || gives_numbers_of_steps(context, data, output))
+    if ((data.label_of != LabelOf::sample && data.label_of != LabelOf::box) ||
+        gives_numbers_of_steps(context, data, output))
       output = reshape(output, {output.shape().elements() / output.shape().back(), output.shape().back()});
   return out;
 }
@@ -61,6 +62,13 @@ namespace {
 
 void check_kind(const DataLayout& data, const Cost& cost) {
   const bool sequences = data.label_of == LabelOf::sequence && !data.target_is_input;
+  const bool objects = data.label_of == LabelOf::box && !data.target_is_input;
+  if (objects && !cost.of_objects())
+    fail_about("cost", "compares a target with each output, but the targets are boxes of objects; cost: MBox is for ",
+               "these");
+  if (!objects && cost.of_objects())
+    fail_about("cost", "MBox compares what a net predicts with boxes of objects, and the data set has none; leave it ",
+               "out");
   if (sequences && !cost.of_sequences())
     fail_about("cost", "compares a target with each output, but the targets are sequences of labels of their own ",
                "lengths; cost: CTC is for these");
@@ -82,12 +90,13 @@ Expr cost_of(const LayerContext& context, const DataLayout& data, const Cost& co
   Scope scope(y.graph(), "cost");
   check_kind(data, cost);
   if (cost.of_sequences()) return cost.of_sequence(cast(y, cost_type(y)), batch.labels, context.lengths(y));
+  if (cost.of_objects()) return cost.of_boxes(context.boxes->outputs, batch.boxes);
   return cost.apply_all(wide_outputs(context, data, y), batch.t);
 }
 
 std::vector<Expr> costs_of_outputs(const LayerContext& context, const DataLayout& data, const Cost& cost, Expr y,
                                    const Batch& batch) {
-  if (cost.of_sequences()) return {cost_of(context, data, cost, y, batch)};
+  if (cost.of_sequences() || cost.of_objects()) return {cost_of(context, data, cost, y, batch)};
   Scope scope(y.graph(), "cost");
   return cost.parts(wide_outputs(context, data, y), batch.t);
 }
@@ -176,6 +185,11 @@ InUnits in_own_units(const DataLayout& data, const StepOptions& options, const s
 
 // Whether there are labels that whole sequences can be compared by.
 void check_sequences(const DataLayout& data, const Metric& metric) {
+  if (metric.of_objects() != (data.label_of == LabelOf::box))
+    fail_about("metrics", metric.of_objects() ? "MeanAveragePrecision compares detections with boxes of objects, and "
+                                                "the data set has none; leave it out"
+                                              : "a metric compares each output with a target, but the targets are "
+                                                "boxes of objects; MeanAveragePrecision compares these");
   const bool rows_only = data.label_of == LabelOf::sequence && !metric.of_sequences();
   if (rows_only)
     fail_about("metrics", "a metric compares each output with a target, but the targets are sequences of labels of ",
@@ -204,7 +218,10 @@ void add_measures(Graph& graph, LayerContext& context, const Measured& by, Expr 
     Scope scope(graph, text("metric ", i));
     check_sequences(data, *metrics[i]);
     std::vector<Expr> sums;
-    if (metrics[i]->of_sequences()) {
+    if (metrics[i]->of_objects()) {
+      sums = metrics[i]->sums_of_boxes(detections_of(context.boxes->outputs, context.boxes->chosen), batch.boxes,
+                                       of_samples);
+    } else if (metrics[i]->of_sequences()) {
       const auto [predicted, labels] = compared_labels(context, data, batch, y, options.blank);
       sums = metrics[i]->sums_of_sequences(predicted, labels, of_samples);
     } else {

@@ -268,6 +268,8 @@ void mark_data(LayerContext& context, Expr x) {
   if (context.data_lengths) context.set_lengths(x, context.data_lengths);
   if (!context.data_axes.empty()) context.set_axes(x, Axes(context.data_axes));
   else if (!context.data_channels_last) context.mark_channels_first(x);
+  if (const Shape sample = context.sample_shape(x); context.data_axes.empty() && sample.rank() == 3)
+    context.image = {sample[1], sample[2]};
 }
 
 }  // namespace

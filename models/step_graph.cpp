@@ -299,6 +299,7 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   if (measured) check_outputs(network, context, {data, batch, options}, compared(cost, data, batch.t), y);
   describe_outputs(step, context, layout, options, y);
   step.views = batch.views;
+  const Expr last = y;
   y = mean_of_views(y, batch.views);
   for (Expr& more : context.more_outputs) more = mean_of_views(more, batch.views);
   step.parameters = context.parameters;
@@ -310,6 +311,8 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
     const bool of_steps = data.label_of == LabelOf::step || data.label_of == LabelOf::sequence;
     if (of_steps && context.is_sequence(y))
       graph.output("predicted", cast(graph, all_predicted(context, data, y, options.blank), DType::f32));
+    if (context.boxes && context.boxes->y.value() == last.value())
+      graph.output("predicted", cast(graph, detections_of(context.boxes->outputs, context.boxes->chosen), DType::f32));
     const bool of_numbers = data.classes == 0 && options.outputs.empty() && y.shape().rank() == 3;
     if (const Value lengths = context.lengths(y); lengths && of_numbers)
       graph.output("own", Expr(graph, cast(graph, lengths, DType::f32)) * double(y.shape()[2]));

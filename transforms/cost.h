@@ -4,6 +4,7 @@
 #include "backends/graph/expression.h"
 #include "neon/core/key_error.h"
 #include "neon/core/registry.h"
+#include "transforms/boxes.h"
 #include "transforms/output_form.h"
 
 namespace neon {
@@ -40,10 +41,18 @@ class Cost {
   }
   // The class that stands for no label, of a cost of sequences; -1: none does.
   virtual int64_t blank() const { return -1; }
+  // Whether it compares what a net predicts at prior boxes with boxes of objects, through of_boxes().
+  virtual bool of_objects() const { return false; }
+  // Boxes (N,M,6) -> (N,1)
+  virtual Expr of_boxes(const BoxOutputs& y, Expr boxes) const {
+    (void)boxes;
+    NEON_ASSERT(of_objects());
+    return y.scores;
+  }
   // Whether it compares outputs with targets of that kind, where a data set says the kind of each of several.
   virtual bool suits(TargetKind kind) const {
     (void)kind;
-    return !of_sequences() && !masks();
+    return !of_sequences() && !of_objects() && !masks();
   }
   // Whether targets have, after the numbers that outputs are compared with, as many that mask them.
   virtual bool masks() const { return false; }

@@ -23,6 +23,39 @@ Value mean_of_blocks(Graph& graph, Value x, int64_t down, int64_t across) {
       {{"window", block}, {"strides", block}, {"padding", std::vector<int64_t>(6, 0)}, {"count_padding", int64_t(0)}});
 }
 
+// Boxes (N,M,6) of images of `before`, in the images of which pixel (row, column), as shares of the whole, lies at top
+// + row rows + column leans_down, and left + column columns + row leans_right, in pixels of those before. `place` has
+// these six numbers (N,1), or the first four. A box becomes the one about its four corners.
+Expr moved_boxes(Expr boxes, std::vector<Expr> place, ImageArea before) {
+  Graph& graph = boxes.graph();
+  const int64_t samples = boxes.shape()[0];
+  const Expr none(graph, graph.constant(0));
+  place.resize(6, none);
+  for (Expr& column : place) column = reshape(Expr(graph, broadcast_to(graph, column, {samples, 1})), {samples, 1, 1});
+  const Expr &top = place[0], &left = place[1], &rows = place[2], &columns = place[3], &leans_down = place[4],
+             &leans_right = place[5];
+  const Expr whole = rows * columns - leans_down * leans_right;
+  const BoxCorners own = corners_of(boxes, 1);
+  std::vector<Expr> down, across;
+  for (const Expr& y : {own.y1, own.y2})
+    for (const Expr& x : {own.x1, own.x2}) {
+      const Expr v = y * double(before.height) - top, u = x * double(before.width) - left;
+      down.push_back((v * columns - u * leans_down) / whole), across.push_back((u * rows - v * leans_right) / whole);
+    }
+  const auto least = [](const std::vector<Expr>& x) { return minimum(minimum(x[0], x[1]), minimum(x[2], x[3])); };
+  const auto most = [](const std::vector<Expr>& x) { return maximum(maximum(x[0], x[1]), maximum(x[2], x[3])); };
+  const auto inside = [](Expr low, Expr high) {
+    const Expr middle = (low + high) * 0.5;
+    return apply("greater_equal", middle, middle.constant(0)) * apply("less", middle, middle.constant(1));
+  };
+  const auto kept = [](Expr x) { return minimum(maximum(x, 0), 1); };
+  const BoxCorners now{least(across), least(down), most(across), most(down)};
+  const Expr label = part(boxes, 2, 0), stays = inside(now.x1, now.x2) * inside(now.y1, now.y2);
+  return beside({apply("select", stays, label, label.constant(-1)), kept(now.x1), kept(now.y1), kept(now.x2),
+                 kept(now.y2), part(boxes, 2, 5)},
+                2);
+}
+
 }  // namespace
 
 ImageBatch::ImageBatch(Graph& graph, Value data, Value indices, PixelRange range, DType arithmetic, bool training,
@@ -38,7 +71,8 @@ ImageBatch::ImageBatch(Graph& graph, Value data, Value indices, PixelRange range
       arithmetic_(arithmetic),
       seed_(seed),
       samples_(graph.shape(indices ? indices : data)[0]),
-      area_{graph.shape(data)[1], graph.shape(data)[2]} {}
+      area_{graph.shape(data)[1], graph.shape(data)[2]},
+      area_before_(area_) {}
 
 // Number c of sample i in epoch e is element i · kNumbers + c of stream augment/0 at step e, of augment/1 when those
 // are used up, and so on.
@@ -74,7 +108,7 @@ Value ImageBatch::companion() {
 Value ImageBatch::moved(const Images& images, Value box) const {
   const auto& [data, indices, sampling] = images;
   if (crops_ || flips_) return neon::crop(graph, data, cast(place_, DType::i32), indices, area_, border_);
-  if (!boxes_) return indices ? gather(graph, data, indices) : data;
+  if (!resamples_) return indices ? gather(graph, data, indices) : data;
   const Value plain = neon::resample(graph, data, box, indices, area_, sampling);
   const auto [down, across] = places_;
   if (down * across == 1 || sampling == Sampling::nearest) return plain;
@@ -87,19 +121,29 @@ Value ImageBatch::moved(const Images& images, Value box) const {
 
 void ImageBatch::cut() {
   Value box;
-  if (boxes_) {
+  if (resamples_) {
     const Shape shape{samples_, int64_t(box_.size())};
     box = broadcast_to(graph, along_axis(graph, box_, shape, 1), shape);
   }
+  if (boxes.value() && (crops_ || flips_)) {
+    const Expr swapped = part(place_, 1, 2), height(graph, graph.constant(double(area_.height)));
+    const auto width = double(area_.width);
+    boxes = moved_boxes(
+        boxes, {part(place_, 1, 0), part(place_, 1, 1) + swapped * width, height, width * (1.0 - 2.0 * swapped)},
+        area_before_);
+  } else if (boxes.value() && resamples_) {
+    boxes = moved_boxes(boxes, box_, area_before_);
+  }
   data_ = moved({data_, indices_}, box);
+  area_before_ = area_;
   indices_ = {};
   if (companion_.data) companion_ = {moved(companion_, box), {}, companion_.sampling};
-  crops_ = flips_ = boxes_ = false;
+  crops_ = flips_ = resamples_ = false;
   border_ = Border::zero;
 }
 
 void ImageBatch::crop(Expr place, ImageArea area, Border border) {
-  if (crops_ || boxes_) cut();  // beyond its border is not what lies there in the data
+  if (crops_ || resamples_) cut();  // beyond its border is not what lies there in the data
   place_ = flips_ ? place_ + place : place;
   crops_ = moves_ = true;
   area_ = area;
@@ -108,7 +152,7 @@ void ImageBatch::crop(Expr place, ImageArea area, Border border) {
 
 void ImageBatch::flip(double probability) {
   moves_ = true;
-  if (boxes_) {
+  if (resamples_) {
     // A box that begins at its right end and is as wide to the left.
     const Expr swapped = apply("less", draw(), Expr(graph, graph.constant(probability)));
     for (const size_t k : box_.size() == 4 ? std::vector<size_t>{1} : std::vector<size_t>{1, 0}) {
@@ -130,6 +174,10 @@ void ImageBatch::take_views(const std::vector<std::array<double, 3>>& places, Im
     fail(ErrorKind::config,
          "`average` is for outputs that all views of an image share, such as classes; here they are "
          "images, leave it out");
+  if (boxes.value())
+    fail(ErrorKind::config,
+         "`average` is for outputs that all views of an image share, such as classes; here they are "
+         "boxes of objects, leave it out");
   cut();
   moves_ = true;
   std::vector<Value> views;
@@ -144,7 +192,7 @@ void ImageBatch::take_views(const std::vector<std::array<double, 3>>& places, Im
 }
 
 void ImageBatch::resample(Expr top, Expr left, Expr height, Expr width, std::array<double, 2> largest, ImageArea area) {
-  if (crops_ || flips_ || boxes_) cut();
+  if (crops_ || flips_ || resamples_) cut();
   box_ = {top, left, height, width};
   shrinks_ = maximum(apply("greater", height, height.constant(2 * double(area.height))),
                      apply("greater", width, width.constant(2 * double(area.width))));
@@ -152,12 +200,12 @@ void ImageBatch::resample(Expr top, Expr left, Expr height, Expr width, std::arr
   const auto places = [](double pixels, int64_t of) { return int64_t(std::ceil(pixels / (2 * double(of)) - 1e-9)); };
   places_ = {std::max<int64_t>(places(largest[0], area.height), 1),
              std::max<int64_t>(places(largest[1], area.width), 1)};
-  boxes_ = moves_ = true;
+  resamples_ = moves_ = true;
   area_ = area;
 }
 
 void ImageBatch::warp(const std::array<Expr, 4>& matrix, const std::array<Expr, 2>& shift) {
-  if (crops_ || flips_ || boxes_) cut();
+  if (crops_ || flips_ || resamples_) cut();
   const auto height = double(area_.height), width = double(area_.width);
   const auto& [rows, leans_down, leans_right, columns] = matrix;
   box_ = {height / 2 + shift[0] - rows * (height / 2) - leans_down * (width / 2),
@@ -168,7 +216,7 @@ void ImageBatch::warp(const std::array<Expr, 4>& matrix, const std::array<Expr, 
           leans_right * height};
   shrinks_ = {};
   places_ = {1, 1};
-  boxes_ = moves_ = true;
+  resamples_ = moves_ = true;
 }
 
 void ImageBatch::crop_middle(ImageArea area, Border border) {
@@ -185,7 +233,7 @@ Expr ImageBatch::values() {
 }
 
 void ImageBatch::set_values(Expr x) {
-  NEON_ASSERT(!crops_ && !flips_ && !boxes_ && !indices_);
+  NEON_ASSERT(!crops_ && !flips_ && !resamples_ && !indices_);
   data_ = x;
   ranged_ = true;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/graph/images.h"
+#include "transforms/boxes.h"
 #include "transforms/mixture.h"
 
 namespace neon {
@@ -43,6 +44,10 @@ class ImageBatch {
   ImageArea area() const { return area_; }
   // Means of the channels, where they will be subtracted; otherwise empty.
   std::vector<double> means;
+  // Boxes (N,M,6) of the objects in the samples (boxes.h), to be set before anything moves; otherwise without a value.
+  // values() leaves them as they are in the images that it gives: cut at the border, and without those whose middle is
+  // outside.
+  Expr boxes;
   // The augmentation that made numbers of the colours which are no colours; empty: they are colours.
   std::string recoded_by;
 
@@ -101,10 +106,10 @@ class ImageBatch {
   DType arithmetic_;
   uint64_t seed_;
   int64_t samples_, views_ = 1;
-  ImageArea area_;
-  bool ranged_ = false;  // data_ holds what the net sees
+  ImageArea area_, area_before_;  // now, and of data_
+  bool ranged_ = false;           // data_ holds what the net sees
   bool moves_ = false;
-  bool crops_ = false, flips_ = false, boxes_ = false;
+  bool crops_ = false, flips_ = false, resamples_ = false;
   Expr place_;
   std::vector<Expr> box_;          // top, left, height, width; and of one that leans by how much, down and right
   Expr shrinks_;                   // 1 for boxes that are averaged (N,1), of so many places for a pixel:

@@ -2,6 +2,7 @@
 #pragma once
 #include "backends/graph/expression.h"
 #include "neon/core/registry.h"
+#include "transforms/boxes.h"
 #include "transforms/output_form.h"
 
 namespace neon {
@@ -39,7 +40,14 @@ class Metric {
     NEON_ASSERT(of_sequences());
     return {predicted, weight};
   }
-  // Whether sums() are numbers of each sample, (N,1) each: finish() then gets those of all batches, one after the
+  // Whether it compares the detections of a net with boxes of objects, through sums_of_boxes().
+  virtual bool of_objects() const { return false; }
+  // Detections (N,D,6), boxes (N,M,6), weight (N,1).
+  virtual std::vector<Expr> sums_of_boxes(Expr detections, Expr boxes, Expr weight) const {
+    NEON_ASSERT(of_objects());
+    return {detections, boxes, weight};
+  }
+  // Whether sums() are numbers of each sample, (N,K) each: finish() then gets those of all batches, one after the
   // other.
   virtual bool keeps_samples() const { return false; }
   // Whether y and t are to be in the units of the data, where the data set standardised the targets. Both are scaled

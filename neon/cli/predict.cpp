@@ -1,6 +1,6 @@
 // neon predict CHECKPOINT FILE...: outputs of stored weights for samples, a line each: the top classes with their
-// outputs, the class of each pixel, what is predicted of a sequence, or all outputs where there are no classes. Lines
-// follow the files, and the samples in them.
+// outputs, the class of each pixel, what is predicted of a sequence, the objects of an image, or all outputs where
+// there are no classes. Lines follow the files, and the samples in them.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -30,7 +30,8 @@ class Printer {
         names_(stored.class_names),
         classes_(stored.classes),
         of_pixels_(stored.label_of == LabelOf::pixel),
-        of_sequences_(stored.label_of == LabelOf::step || stored.label_of == LabelOf::sequence) {
+        of_sequences_(stored.label_of == LabelOf::step || stored.label_of == LabelOf::sequence),
+        of_boxes_(stored.label_of == LabelOf::box) {
     int64_t place = 0;
     for (const NamedTarget& target : stored.outputs) {
       targets_.emplace_back(target, place, line.of_verb.top_k.value_or(1));
@@ -53,7 +54,8 @@ class Printer {
     std::string line = "sample";
     for (const TargetColumns& target : targets_) line += target.head();
     if (!targets_.empty()) return put(line);
-    if (of_sequences_) line += ",classes";
+    if (of_boxes_) line += ",class,score,x1,y1,x2,y2";
+    else if (of_sequences_) line += ",classes";
     else if (of_pixels_)
       for (int64_t k = 0; k < outputs / classes_; ++k) line += text(",pixel", k);
     else if (classes_)
@@ -68,7 +70,8 @@ class Printer {
     bool bad = false;
     const int64_t own = predictor.own(y, at);
     for (int64_t k = 0; k < own; ++k) bad = bad || !std::isfinite(y.at(at * y.shape()[1] + k));
-    if (of_sequences_ && !predictor.predicted().empty()) print_labels(sample, predictor.predicted(), at);
+    if (of_boxes_ && !predictor.predicted().empty()) print_boxes(sample, predictor.predicted(), at);
+    else if (of_sequences_ && !predictor.predicted().empty()) print_labels(sample, predictor.predicted(), at);
     else if (of_pixels_) print_pixels(sample, y, at);
     else if (!targets_.empty()) print_targets(sample, y, at);
     else print_sample(sample, y, at, own);
@@ -140,6 +143,25 @@ class Printer {
     if (!json_) put(csv_cell(sample) + "," + csv_cell(line));
     else print({{"sample", sample}, {"classes", std::move(classes)}});
   }
+  // A line for each object of detections (N,D,6), or one without an object.
+  void print_boxes(const std::string& sample, const Tensor& detections, int64_t at) const {
+    const int64_t most = detections.shape()[1];
+    nlohmann::ordered_json boxes = nlohmann::ordered_json::array();
+    bool any = false;
+    for (int64_t d = 0; d < most; ++d) {
+      const auto number = [&](int64_t k) { return detections.at((at * most + d) * kDetectionNumbers + k); };
+      if (number(0) < 0) break;
+      any = true;
+      std::string line = csv_cell(sample) + "," + csv_cell(name(int64_t(number(0))));
+      for (int64_t k = 1; k < kDetectionNumbers; ++k) line += "," + output_text(detections, number(k));
+      if (!json_) put(line);
+      boxes.push_back({{"class", name(int64_t(number(0)))},
+                       {"score", number(1)},
+                       {"box", {number(2), number(3), number(4), number(5)}}});
+    }
+    if (json_) print({{"sample", sample}, {"boxes", std::move(boxes)}});
+    else if (!any) put(csv_cell(sample) + ",,,,,,");
+  }
   void print(const nlohmann::ordered_json& line) const {
     put(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
@@ -157,7 +179,7 @@ class Printer {
   int64_t top_;
   std::vector<std::string> names_;
   int64_t classes_;
-  bool of_pixels_, of_sequences_;
+  bool of_pixels_, of_sequences_, of_boxes_;
   std::vector<TargetColumns> targets_;  // of a net with several
   std::unique_ptr<AtomicFile> file_;    // null: lines go to stdout
 };

@@ -76,9 +76,13 @@ Setting Value_of<ClassWeights>::write(const ClassWeights& value) {
 }
 
 void check_balance(const ClassWeights& weights, bool draws_by_class, const DataLayout& data) {
-  if (weights.is_given() && (data.classes == 0 || data.label_of == LabelOf::sequence))
+  const bool alone = data.label_of != LabelOf::sequence && data.label_of != LabelOf::box;
+  if (weights.is_given() && (data.classes == 0 || !alone))
     fail_about("class_weights", "is for classes, and the data set has ",
-               data.classes == 0 ? "none" : "sequences of labels", "; leave it out");
+               data.classes == 0               ? "none"
+               : data.label_of == LabelOf::box ? "boxes of objects"
+                                               : "sequences of labels",
+               "; leave it out");
   if (draws_by_class && (data.classes == 0 || data.label_of != LabelOf::sample))
     fail_about("sampling", "balanced draws samples by their class, and the data set has ",
                data.classes == 0 ? text("no classes") : text("a class for each ", name_of(data.label_of)),

@@ -19,6 +19,7 @@ struct Rows {
 };
 
 std::optional<Rows> rows_of_classes(const Data& data, const std::vector<double>& factors) {
+  if (data.label_of == LabelOf::box) return {};
   const int64_t classes = data.classes, labels = data.train.label_count();  // of samples, their pixels or steps
   if (classes * classes > kMostNumbers || labels == 0) return {};
   Rows out{Tensor(DType::f64, {classes, classes}), Tensor(DType::f64, {1, classes}),

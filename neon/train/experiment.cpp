@@ -127,7 +127,9 @@ Setting Experiment::resolved(const RunOptions& options) const {
 }
 
 void Experiment::add_default_metric(int64_t outputs, const DataLayout& layout) {
-  Made<Metric> metric(layout.label_of == LabelOf::sequence ? "EditDistance" : "Misclassification");
+  Made<Metric> metric(layout.label_of == LabelOf::sequence ? "EditDistance"
+                      : layout.label_of == LabelOf::box    ? "MeanAveragePrecision"
+                                                           : "Misclassification");
   if (layout.classes > 0 && metric->objection(outputs, layout.classes).empty())
     params.metrics.push_back(std::move(metric));
   default_metric_ = true;
@@ -385,7 +387,8 @@ DataLayout layout_of(const DataCheck& check) {
   out.meaning() = check.meaning();
   out.train_size = std::max<int64_t>(1, check.train_size);
   out.target_is_input = check.target.rank() == 0;
-  out.target_dtype = out.target_is_input || check.classes == 0 ? DType::f32 : DType::i32;
+  const bool numbers = out.target_is_input || check.classes == 0 || check.label_of == LabelOf::box;
+  out.target_dtype = numbers ? DType::f32 : DType::i32;
   out.target = check.target;
   return out;
 }

@@ -154,6 +154,10 @@ def noise(name, samples):
 # Their tables are drawn by a script beside each.
 TABLES = {"mlp/houses": 5 * 32 + 32 + 33 + 33 * 3}
 
+# Nets that find objects, on boxes that neon draws: convolutions with batch norm, and two of MultiBox.
+DETECTION = {"detection/shapes-ssd": conv(3, 3, 16, 2) + conv(3, 16, 32, 2) + conv(3, 32, 32, 2) + conv(3, 32, 48, 2) +
+             conv(3, 48, 48, 2) + 2 * conv(3, 48, 4 * 8, 1)}
+
 # For want of their data, or of the hours.
 UNMEASURED = {*TIMED_SEQUENCES, "text/imdb-lstm", "text/ptb-words", "convnet/cifar10-allcnn",
               "convnet/cifar10-msra", "convnet/finetune", "convnet/i1k-alexnet-lrn", "mlp/mnist-branch", "mlp/mnist-merge",
@@ -170,7 +174,7 @@ class Examples(support.Case):
     def test_parameters(self):
         paths = glob.glob(os.path.join(EXAMPLES, "*", "*.yaml"))
         names = {os.path.relpath(path, EXAMPLES)[:-len(".yaml")] for path in paths} - {"text/gpt2"}
-        self.assertEqual(names, {*EXPECTED, *SEQUENCES, *TIMED_SEQUENCES, *TABLES}, "an example without its number here, or the other way round")
+        self.assertEqual(names, {*EXPECTED, *SEQUENCES, *TIMED_SEQUENCES, *TABLES, *DETECTION}, "an example without its number here, or the other way round")
         for name in sorted(EXPECTED):
             path = os.path.join(EXAMPLES, name + ".yaml")
             checked = self.neon("check", path, "--set", noise(name, 1024)).out
@@ -194,12 +198,12 @@ class Examples(support.Case):
             classes = len(re.findall(r"(?m)^class ", self.neon("data", "stats", path).out))
             out = self.neon("summary", path).out
             self.assertEqual(int(re.search(r"(?m)^(\d+) parameters", out)[1]), parameters(classes), name)
-        for name, parameters in TIMED_SEQUENCES.items():
+        for name, parameters in {**TIMED_SEQUENCES, **DETECTION}.items():
             out = self.neon("summary", os.path.join(EXAMPLES, name + ".yaml")).out
             self.assertEqual(int(re.search(r"(?m)^(\d+) parameters", out)[1]), parameters, name)
 
     def test_each_says_what_to_expect(self):
-        for name in [*EXPECTED, *SEQUENCES, *TIMED_SEQUENCES, *TABLES]:
+        for name in [*EXPECTED, *SEQUENCES, *TIMED_SEQUENCES, *TABLES, *DETECTION]:
             with open(os.path.join(EXAMPLES, name + ".yaml")) as file:
                 head = " ".join(line[1:].strip() for line in file if line.startswith("#"))
             told = r"Expect |\d % of|took [\d.]+ ms|the cost of the test images was [\d.]+"

@@ -138,6 +138,48 @@ TEST_CASE("UniformRandom of bytes is uniform, and divided by 255") {
   for (int count : counts) CHECK(count == Approx(1000 * 231 / 256.0).margin(150));  // five deviations
 }
 
+TEST_CASE("the boxes of ToyBoxes hold the bright pixels, shape by shape") {
+  const auto set = make("ToyBoxes", {{"ntrain", "60"}, {"ntest", "0"}, {"size", "[40, 72]"}, {"most", "4"}});
+  const Data data = set->load(offline());
+  REQUIRE(data.train.inputs.shape() == Shape{60, 40, 72, 3});
+  REQUIRE(data.train.targets.shape() == Shape{60, 4, 6});
+  CHECK((data.label_of == LabelOf::box && data.classes == 3));
+  std::array<int, 3> classes{};
+  int64_t objects = 0;
+  for (int64_t n = 0; n < 60; ++n) {
+    std::vector<bool> bright(40 * 72);
+    for (int64_t i = 0; i < 40 * 72; ++i) bright[size_t(i)] = data.train.inputs.at((n * 40 * 72 + i) * 3) >= 128;
+    for (int64_t m = 0; m < 4; ++m) {
+      const auto number = [&](int64_t k) { return data.train.targets.at((n * 4 + m) * 6 + k); };
+      if (number(0) < 0) {
+        CHECK(m > 0);
+        continue;
+      }
+      ++objects, ++classes[size_t(number(0))];
+      const auto pixel = [](double share, int64_t size) { return std::llround(share * double(size)); };
+      const int64_t left = pixel(number(1), 72), top = pixel(number(2), 40), right = pixel(number(3), 72),
+                    bottom = pixel(number(4), 40);
+      // Each border touches the shape, whose pixels are then taken away.
+      const auto any = [&](int64_t y0, int64_t y1, int64_t x0, int64_t x1) {
+        for (int64_t y = y0; y < y1; ++y)
+          for (int64_t x = x0; x < x1; ++x)
+            if (bright[size_t(y * 72 + x)]) return true;
+        return false;
+      };
+      CHECK((any(top, top + 1, left, right) && any(bottom - 1, bottom, left, right)));
+      CHECK((any(top, bottom, left, left + 1) && any(top, bottom, right - 1, right)));
+      for (int64_t y = top; y < bottom; ++y)
+        for (int64_t x = left; x < right; ++x) bright[size_t(y * 72 + x)] = false;
+    }
+    CHECK(std::ranges::count(bright, true) == 0);
+  }
+  CHECK(objects > 90);
+  for (const int count : classes) CHECK(count > 20);
+  CHECK_THROWS_WITH(make("ToyBoxes", {{"size", "[40, 72, 30]"}}),
+                    Catch::Contains("size: (40, 72, 30) should be two numbers, height and width"));
+  CHECK_THROWS_WITH(make("ToyBoxes", {{"shapes", "[disc, disc]"}}), Catch::Contains("shapes: disc is given twice"));
+}
+
 TEST_CASE("ToyImages draws each shape as its class") {
   const auto set = make("ToyImages", {{"shapes", "[circle, ellipse, square, triangle, cross]"}, {"ntrain", "200"}});
   const Data data = set->load(offline());

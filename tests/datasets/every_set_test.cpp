@@ -115,11 +115,19 @@ std::vector<Case> cases_of_others(const TempDir& dir) {
           {"UniformRandom", {{"ntrain", "40"}, {"nin", "[6, 2]"}, {"nout", "3"}, {"each_step", "true"}}},
           {"Digits", {{"ntrain", "40"}, {"ntest", "10"}}},
           {"ToyImages", {{"ntrain", "40"}, {"ntest", "10"}}},
+          {"ToyBoxes", {{"ntrain", "40"}, {"ntest", "10"}, {"validation", "5"}}},
           {"MNIST", {{"subset_pct", "50"}}},
           {"FashionMNIST", {}},
           {"CIFAR10", {{"validation", "2"}}},
           {"CIFAR100", {{"normalize", "false"}}},
           {"ImageFolder", {{"path", dir / "pets"}, {"size", "5"}, {"test", "0.25"}}},
+          {"ImageFolder", {{"path", dir / "pets"}, {"size", "[4, 8]"}, {"test", "0.25"}}},
+          {"BoxImages",
+           {{"path", dir.write("pets/boxes.csv",
+                               "image,x1,y1,x2,y2,class\ndog/0.png,1,1,4,5,dog\ncat/1.png,0,0,9,6,cat\n"
+                               "dog/0.png,5,2,9,6,cat\ncat/3.png,,,,,\n")},
+            {"size", "[5, 7]"}}},
+          {"Shards", {{"path", dir / "shards"}, {"size", "[8, 6]"}}},
           {"Shards", {{"path", dir / "shards"}}},
           {"ImageList", {{"path", dir / "pets/list.csv"}}},
           {"NPY", {{"inputs", golden("version_1.npy")}, {"targets", golden("version_2.npy")}}},
@@ -146,8 +154,8 @@ void check_split(const Split& split, const Data& data) {
   for (double value : numbers(split.inputs)) REQUIRE((std::isfinite(value) || (padded && value > 0)));
   if (data.classes > 0)
     for (double label : numbers(split.targets)) {
-      // -1: a step without a target, or what stands behind a sequence of labels
-      const double least = data.label_of == LabelOf::step || data.label_of == LabelOf::sequence ? -1 : 0;
+      // -1: a step without a target, or what stands behind a sequence of labels or the boxes of an image
+      const double least = data.label_of == LabelOf::sample || data.label_of == LabelOf::pixel ? 0 : -1;
       REQUIRE((label >= least && label < double(data.classes)));
     }
 }

@@ -1,0 +1,163 @@
+// BoxImages: images, and a table of the objects in them.
+#include <algorithm>
+
+#include "datasets/box_table.h"
+#include "datasets/image_samples.h"
+#include "neon/core/box_rows.h"
+#include "neon/core/paths.h"
+#include "neon/core/threads.h"
+
+namespace neon {
+
+namespace {
+
+struct BoxImagesParams {
+  std::string path, test_path, root;
+  SampleSize size;
+  int64_t channels = 3, most = 0;
+  bool normalize = true;
+  static void describe(auto&& p) {
+    p("path", &BoxImagesParams::path,
+      "Table of the boxes to train with: CSV with a header, of columns image, class, x1, y1, x2, y2 in pixels and, if "
+      "some boxes are difficult, difficult (0 or 1); or JSON as COCO has it. A line without class and box is an image "
+      "without objects.",
+      Required{});
+    p("test_path", &BoxImagesParams::test_path, "Table of the boxes to test with, in the same form.");
+    p("root", &BoxImagesParams::root, "Folder or tar archive with the images. Default: the table's folder.");
+    p("size", &BoxImagesParams::size,
+      "Height and width of the samples; a lone number is both. neon brings images to this size whatever their shape, "
+      "and the boxes with them.",
+      closed(1, 8192), Unit{"pixels"}, Required{});
+    p("channels", &BoxImagesParams::channels, "Channels: 3 for RGB, 1 for grey.", closed(1, 3));
+    p("most", &BoxImagesParams::most, "Most boxes of an image. 0: as many as one has. neon refuses an image with more.",
+      closed(0, 4096));
+    p("normalize", &BoxImagesParams::normalize, "Scales pixels to 0 to 1 instead of 0 to 255.");
+  }
+};
+
+class BoxImages : public Parametrized<Dataset, BoxImagesParams> {
+ public:
+  explicit BoxImages(BoxImagesParams given) : Parametrized(std::move(given)) {
+    if (params.channels == 2) fail(ErrorKind::config, "channels: an image has 1 (grey) or 3 (RGB), not 2");
+  }
+
+  Data load(const DataContext& context) const override {
+    const Tables tables = read(find_data_file(params.path, context), context);
+    Data out;
+    out.meaning() = meaning(tables);
+    out.source = tables.path;
+    out.train = load_images(tables, tables.train);
+    if (!tables.test.images.empty()) out.test = load_images(tables, tables.test);
+    return finish(std::move(out), context);
+  }
+
+  DataCheck check(const DataContext& context) const override {
+    DataCheck out;
+    const std::string path = find_data_file(params.path, context, out.missing);
+    if (path.empty()) return out;
+    const Tables tables = read(path, context);
+    out.found = true;
+    out.source = path;
+    out.meaning() = meaning(tables);
+    out.target = {tables.most, kBoxNumbers};
+    out.train_size = int64_t(tables.train.images.size());
+    out.test_size = int64_t(tables.test.images.size());
+    return finish(out);
+  }
+
+ private:
+  struct Tables {
+    std::string path, root;
+    BoxTable train, test;
+    int64_t most = 1;
+  };
+
+  Tables read(const std::string& path, const DataContext& context) const {
+    Tables out;
+    out.path = path;
+    const size_t slash = path.rfind('/');
+    out.root = slash == path.npos ? "." : path.substr(0, slash);
+    std::string looked_for;
+    if (params.root.empty()) context.check_may_read(out.root, params.path);
+    else out.root = find_image_store(params.root, context, looked_for);
+    if (out.root.empty()) fail(ErrorKind::data, params.root, ": no such folder or archive; looked for ", looked_for);
+    out.train = read_boxes(path);
+    if (!params.test_path.empty()) out.test = read_boxes(find_data_file(params.test_path, context), out.train.classes);
+    for (const BoxTable* table : {&out.train, &out.test})
+      for (const ListedImage& image : table->images) {
+        if (const auto count = int64_t(image.boxes.size()); params.most > 0 && count > params.most)
+          fail(ErrorKind::config, "most: ", params.most, ", and ", in_quotes(image.file), " has ", count, " boxes");
+        out.most = std::max({out.most, params.most, int64_t(image.boxes.size())});
+      }
+    return out;
+  }
+
+  SampleMeaning meaning(const Tables& tables) const {
+    SampleMeaning out;
+    out.sample = {params.channels, params.size.height, params.size.width};
+    out.channels_last = true;
+    out.image_size = params.size;
+    out.dtype = DType::u8;
+    if (params.normalize) out.scale_bytes();
+    out.classes = int64_t(tables.train.classes.size());
+    out.class_names = tables.train.classes;
+    out.label_of = LabelOf::box;
+    return out;
+  }
+
+  Split load_images(const Tables& tables, const BoxTable& table) const {
+    const auto store = open_image_store(tables.root);
+    const auto n = int64_t(table.images.size());
+    const int64_t height = params.size.height, width = params.size.width;
+    check_room_to_hold(double(n * height * width * params.channels), tables.path);
+    Split out{Tensor(DType::u8, {n, height, width, params.channels}),
+              Tensor(DType::f32, {n, tables.most, kBoxNumbers})};
+    std::vector<std::string> troubles(static_cast<size_t>(n));
+    const int threads = available_threads();
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
+    for (int64_t i = 0; i < n; ++i) try {
+        load_image(*store, table.images[size_t(i)], out.inputs.rows(i, 1).as<uint8_t>(),
+                   out.targets.rows(i, 1).as<float>());
+      } catch (const std::exception& error) {
+        troubles[size_t(i)] = error.what();
+      }
+    for (const std::string& trouble : troubles)
+      if (!trouble.empty()) fail(ErrorKind::data, trouble);
+    return out;
+  }
+
+  void load_image(const ImageStore& store, const ListedImage& listed, std::span<uint8_t> pixels,
+                  std::span<float> rows) const {
+    if (!std::ranges::binary_search(store.names(), listed.file))
+      fail(ErrorKind::data, store.path(), ": has no image ", in_quotes(listed.file), "; root: gives another folder");
+    const Tensor image = read_image(store.content(listed.file), {params.channels, 0}, store.where(listed.file));
+    const ImageSize size{image.shape()[0], image.shape()[1]};
+    resize_middle(image.as<uint8_t>().data(), size, params.channels, params.size, pixels, elementwise::active_level(),
+                  true);
+    for (size_t k = 0; k * kBoxNumbers < rows.size(); ++k) {
+      float* const row = &rows[k * kBoxNumbers];
+      std::fill_n(row, kBoxNumbers, 0.0f);
+      row[0] = -1;
+      if (k < listed.boxes.size()) fill_row(listed.boxes[k], size, row);
+    }
+  }
+
+  // A border may lie a pixel outside, as where the first pixel is 1.
+  static void fill_row(const ListedBox& box, const ImageSize& size, float* row) {
+    const auto& [x1, y1, x2, y2] = box.corners;
+    const auto width = double(size.width), height = double(size.height);
+    if (!(x1 < x2 && y1 < y2) || x1 < -1 || y1 < -1 || x2 > width + 1 || y2 > height + 1)
+      fail(ErrorKind::data, box.where, ": the box from ", x1, ", ", y1, " to ", x2, ", ", y2,
+           " does not lie in its image of ", size.width, " x ", size.height, " pixels");
+    const auto share = [](double at, double of) { return float(std::clamp(at / of, 0.0, 1.0)); };
+    row[0] = float(box.label), row[5] = box.difficult ? 1 : 0;
+    row[1] = share(x1, width), row[2] = share(y1, height), row[3] = share(x2, width), row[4] = share(y2, height);
+  }
+};
+NEON_REGISTER(Dataset, BoxImages,
+              "Images with boxes of the objects in them, from a CSV table or a JSON file as COCO has "
+              "it, for MultiBox and MBox.");
+
+}  // namespace
+
+}  // namespace neon
