@@ -1,6 +1,7 @@
 // Pooling: the largest, the mean or the root of the summed squares of each window. Windows at the border see fewer
 // elements; a mean is over those that are there. With --caffe, a last window that is only partly filled counts, and a
 // mean divides by the places of its window that lie within the input and its padding.
+#include <algorithm>
 #include <limits>
 
 #include "backends/graph/ops.h"
@@ -56,8 +57,23 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
     return rectified ? apply("relu", y) : y;
   }
 
+  // One window of the whole image is a sum, which goes along with its neighbours, and so does its gradient.
   static Expr average(Expr x, const Attributes& attributes, bool count_padding) {
+    if (const std::vector<int64_t> axes = axes_of_all(x, attributes); !axes.empty())
+      return cast(mean(cast(x, compute_type(x.dtype())), axes), x.dtype());
     return {x.graph(), x.graph().add("pool_avg", {x}, attributes.with("count_padding", int64_t(count_padding)))};
+  }
+
+  // The axes of x's pixels where a window has them all and no padding; otherwise none.
+  static std::vector<int64_t> axes_of_all(Expr x, const Attributes& attributes) {
+    const auto &window = attributes.integers("window"), &padding = attributes.integers("padding");
+    std::vector<int64_t> axes;
+    for (int axis = 1; axis + 1 < x.shape().rank(); ++axis) {
+      if (window[size_t(axis) - 1] != x.shape()[axis]) return {};
+      axes.push_back(axis);
+    }
+    const bool plain = window.back() == 1 && std::ranges::all_of(padding, [](int64_t n) { return n == 0; });
+    return plain ? axes : std::vector<int64_t>{};
   }
 
   // Windows over the steps of a sequence.
