@@ -34,12 +34,14 @@ void check_implementations(const OpCase& c, DType dtype, const std::vector<std::
   }
 }
 
-void check(const OpCase& c, DType dtype, bool fuse) {
+void check(const OpCase& c, DType dtype, const PlainRun& plain, bool fuse) {
   INFO(c.to_string() << " in " << std::string(name_of(dtype)) << (fuse ? "" : ", not fused"));
   const CaseRun fast = run_case(c, dtype, dtype, {.threads = 2, .fuse = fuse});
   if (fuse) check_implementations(c, dtype, fast.implementations);
-  CHECK(difference_to_plain(c, dtype, fast, fuse) == "");
+  CHECK(difference_to_plain(c, dtype, fast, plain, fuse) == "");
 }
+
+void check(const OpCase& c, DType dtype) { check(c, dtype, run_plain(c, dtype), true); }
 
 }  // namespace
 
@@ -79,23 +81,23 @@ TEST_CASE("filters of 32 samples and more get their gradient from AMX where ther
 }
 
 TEST_CASE("fast kernels agree with plain ones in f64", "[op]") {
-  for (const OpCase& c : all_cases()) check(c, DType::f64, true);
+  for (const OpCase& c : all_cases()) check(c, DType::f64);
 }
 
-TEST_CASE("fast kernels agree with plain ones in f32", "[op]") {
-  for (const OpCase& c : all_cases()) check(c, DType::f32, true);
+TEST_CASE("fast kernels, and a kernel for every node, agree with plain ones in f32", "[op]") {
+  for (const OpCase& c : all_cases()) {
+    const PlainRun plain = run_plain(c, DType::f32);
+    check(c, DType::f32, plain, true);
+    check(c, DType::f32, plain, false);
+  }
 }
 
 TEST_CASE("fast kernels agree with plain ones in bf16", "[op]") {
-  for (const OpCase& c : all_cases()) check(c, DType::bf16, true);
+  for (const OpCase& c : all_cases()) check(c, DType::bf16);
 }
 
 TEST_CASE("fast kernels agree with plain ones in f16", "[op]") {
-  for (const OpCase& c : all_cases()) check(c, DType::f16, true);
-}
-
-TEST_CASE("a kernel for every node agrees, too", "[op]") {
-  for (const OpCase& c : all_cases()) check(c, DType::f32, false);
+  for (const OpCase& c : all_cases()) check(c, DType::f16);
 }
 
 TEST_CASE("sums of long columns do not drift, in f32 either") {

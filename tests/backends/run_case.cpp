@@ -55,26 +55,29 @@ std::vector<Tensor> magnitudes(const OpCase& c, const CaseRun& reference) {
   return {program->output("out0").clone()};
 }
 
-// The reference as the type of the result can hold it.
-double held(DType dtype, double value) {
-  Tensor one(dtype, {1});
-  one.set(0, value);
-  return one.at(0);
-}
-
 }  // namespace
 
+PlainRun run_plain(const OpCase& c, DType rounded) {
+  CaseRun reference = run_case(c, DType::f64, rounded, ProgramOptions{.plain = true});
+  std::vector<Tensor> sizes = magnitudes(c, reference);
+  return {std::move(reference), std::move(sizes)};
+}
+
 std::string difference_to_plain(const OpCase& c, DType dtype, const CaseRun& got, bool fused, double times) {
-  const CaseRun reference = run_case(c, DType::f64, dtype, ProgramOptions{.plain = true});
-  const std::vector<Tensor> sizes = magnitudes(c, reference);
+  return difference_to_plain(c, dtype, got, run_plain(c, dtype), fused, times);
+}
+
+std::string difference_to_plain(const OpCase& c, DType dtype, const CaseRun& got, const PlainRun& plain, bool fused,
+                                double times) {
+  const std::vector<Tensor>& sizes = plain.magnitudes;
   const int stores = std::max(c.stores, fused ? int(got.implementations.size()) : 8);
   for (size_t i = 0; i < got.outputs.size(); ++i) {
-    const Tensor& y = reference.outputs[i];
+    const Tensor& y = plain.run.outputs[i];
     const DType type = got.outputs[i].dtype();
-    Tensor expected(DType::f64, y.shape());
+    Tensor expected(type, y.shape());  // as the type of the result can hold it
     std::vector<double> allowed;
     for (int64_t k = 0; k < y.elements(); ++k) {
-      expected.set(k, held(type, y.at(k)));
+      expected.set(k, y.at(k));
       const double size = sizes.empty() ? std::max(1.0, std::abs(y.at(k))) : sizes[i].at(k);
       const DType stored = stores > 1 || !is_floating(type) ? dtype : type;
       const double most = allowed_error(stored, stores > 1 ? size : y.at(k), size, c.length, stores);

@@ -23,8 +23,16 @@ double allowed_error(DType dtype, double y, double magnitude, int64_t n, int sto
 // Empty where `got` is `expected` within allowed(i), else the first place that is not. NaN equals NaN.
 std::string difference(const Tensor& got, const Tensor& expected, const std::vector<double>& allowed);
 std::string difference(const Tensor& got, const Tensor& expected, double allowed = 0);
-// Empty where a run of the case gave what the plain kernels give in f64 on the same numbers, within `times` what may be
-// off; `fused`: that it ran so, otherwise every node has stored its result.
+// The plain kernels' results in f64 on numbers that are exact in `rounded`.
+struct PlainRun {
+  CaseRun run;
+  std::vector<Tensor> magnitudes;  // sizes of what is added up for each result; empty for ops that do not add
+};
+PlainRun run_plain(const OpCase& c, DType rounded);
+// Empty where a run of the case in `dtype` gave what run_plain() gives, within `times` what may be off; `fused`: that it
+// ran so, otherwise every node has stored its result.
+std::string difference_to_plain(const OpCase& c, DType dtype, const CaseRun& got, const PlainRun& plain, bool fused,
+                                double times = 1);
 std::string difference_to_plain(const OpCase& c, DType dtype, const CaseRun& got, bool fused, double times = 1);
 // The greatest difference over the greatest number that is expected.
 double difference_over_largest(const Tensor& got, const Tensor& expected);
