@@ -178,6 +178,7 @@ class Launch {
         if (rank.since > 0) rank.longest = std::max(rank.longest, now - rank.since);
         rank.moves = moves, rank.since = now;
       }
+      if (record(k).alone) rank.since = now;  // the time that it has for the others begins afterwards
       if (!rank.runs || record(k).ended) continue;
       // One that was stopped while it waited has not seen that the others came and went on.
       if (record(k).waiting && rank.moves == farthest) ++waiting;
