@@ -235,9 +235,10 @@ int join_of(const Lowered& lowered, int exchange) {
     if (lowered.graph.producer(place(value)).op->traits.leaf != LeafKind::none) moving.insert(place(value));
   int out = exchange + 1;
   const auto touches = [&](Value value) { return moving.count(place(value)) > 0; };
-  while (out < kernels && !std::ranges::any_of(lowered.kernels[size_t(out)].inputs, touches) &&
-         !std::ranges::any_of(lowered.kernels[size_t(out)].outputs, touches))
-    ++out;
+  const auto waits = [&](const LoweredKernel& next) {
+    return !next.is_once() && (std::ranges::any_of(next.inputs, touches) || std::ranges::any_of(next.outputs, touches));
+  };
+  while (out < kernels && !waits(lowered.kernels[size_t(out)])) ++out;
   return out;
 }
 

@@ -11,7 +11,7 @@ namespace neon {
 void plan_memory(Lowered& lowered);
 
 // An exchange between ranks may still be on its way while the kernels that follow run. Returns the first kernel after
-// exchange k that touches its arrays, or the number of kernels.
+// exchange k that touches its arrays, or the number of kernels. Kernels that run once do so before all others.
 int join_of(const Lowered& lowered, int exchange);
 
 // The buffers that lie one behind the other begin at multiples of this.

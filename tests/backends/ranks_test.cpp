@@ -67,6 +67,21 @@ TEST_CASE("a large exchange begins when its array is there, and is waited for wh
   CHECK(exchange_of(small) == int(small.kernels.size()) - 2);
 }
 
+TEST_CASE("a kernel that runs once, before the others, waits for no exchange") {
+  Graph graph;
+  const Value x = graph.input("x", DType::bf16, {512, 512}), w = graph.variable("w", DType::f32, {512, 512});
+  const Value sum = exchange(graph, {w})[0];
+  graph.output("y", matmul(graph, x, cast(graph, w, DType::bf16)));
+  graph.output("sum", Expr(graph, sum) * 2);
+  graph.assign(w, Expr(graph, w) * 0.5);
+  const Lowered lowered = lower(graph, {.kernels = {.keeps = keeps_exchanges}});
+  INFO(to_string(lowered));
+  const int exchange = exchange_of(lowered), join = join_of(lowered, exchange);
+  REQUIRE(lowered.kernels[size_t(exchange) + 1].is_once());
+  REQUIRE(join < int(lowered.kernels.size()));
+  CHECK(!lowered.kernels[size_t(join)].is_once());
+}
+
 TEST_CASE("a sum over ranks lies where the array lay that nobody else reads") {
   const Lowered lowered = chain(false);
   const LoweredKernel& exchange = lowered.kernels[size_t(exchange_of(lowered))];
