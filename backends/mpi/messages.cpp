@@ -79,7 +79,7 @@ void Messages::hear(int rank, const std::vector<char>& bytes) {
   Peer& peer = peers_[size_t(rank)];
   switch (head.word) {
     case Word::alone: peer.alone = true; return;
-    case Word::together: peer.alone = false; return;
+    case Word::together: peer.alone = false, peer.returns = true; return;
     case Word::ask: return send(rank, Word::here, 0, "");
     case Word::here: peer.answered = true; return;
     case Word::ended: return note_end(rank, head.code, cause);

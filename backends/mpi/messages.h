@@ -17,6 +17,7 @@ void check_mpi(int result, const char* doing);
 // Another rank, as far as this one has heard.
 struct Peer {
   bool alone = false;     // does what the others have no part in
+  bool returns = false;   // has done so since it was last looked at
   bool answered = false;  // since it was last asked
   RankEnding ending;
 };

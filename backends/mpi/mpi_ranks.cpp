@@ -4,9 +4,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "backends/ranks/add_ranks.h"
 #include "neon/core/text.h"
@@ -138,11 +140,14 @@ void MpiRanks::give_way() {
 }
 
 // Ranks that wait answer when they are asked; one that does not has hung.
+// A rank that has worked alone has its time afterwards.
 void MpiRanks::find_hung(double waited) {
-  if (!started_ || waited < kPatience + kTimesLongest * longest_) return;
   std::vector<Peer>& peers = messages_.peers();
-  if (std::ranges::any_of(peers, &Peer::alone)) return;
   const double now = seconds_now();
+  for (Peer& peer : peers)
+    if (peer.alone || std::exchange(peer.returns, false)) together_since_ = now;
+  waited = std::min(waited, now - together_since_);
+  if (!started_ || waited < kPatience + kTimesLongest * longest_) return;
   if (asked_at_ == 0) {
     asked_at_ = now;
     for (Peer& peer : peers) peer.answered = false;
