@@ -29,8 +29,8 @@ struct PlainRun {
   std::vector<Tensor> magnitudes;  // sizes of what is added up for each result; empty for ops that do not add
 };
 PlainRun run_plain(const OpCase& c, DType rounded);
-// Empty where a run of the case in `dtype` gave what run_plain() gives, within `times` what may be off; `fused`: that it
-// ran so, otherwise every node has stored its result.
+// Empty where a run of the case in `dtype` gave what run_plain() gives, within `times` what may be off; `fused`: that
+// it ran so, otherwise every node has stored its result.
 std::string difference_to_plain(const OpCase& c, DType dtype, const CaseRun& got, const PlainRun& plain, bool fused,
                                 double times = 1);
 std::string difference_to_plain(const OpCase& c, DType dtype, const CaseRun& got, bool fused, double times = 1);
