@@ -58,7 +58,9 @@ TEST_CASE("a step of GoogLeNet in f16 on a GPU copies, casts, transposes and con
   int relus = 0, with_relus = 0;
   for (const LoweredKernel& kernel : lowered.kernels) {
     ++kernels[kernel.name()];
-    if (!kernel.is_once()) CHECK(lone("identity", kernel).empty());
+    // The gradient of the mean of an image is one number for all its pixels, which is no copy.
+    for (Value value : kernel.is_once() ? std::vector<Value>{} : lone("identity", kernel))
+      CHECK(lowered.graph.shape(kernel.inputs[0]).elements() < lowered.graph.shape(value).elements());
     // cuDNN does not write a result with relu into a concatenation, so that is what such a kernel is for.
     const std::vector<Value> made = lone("relu", kernel);
     for (Value value : made) CHECK(lowered.placements[size_t(value.id)]);
