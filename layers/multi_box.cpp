@@ -62,7 +62,9 @@ struct MultiBox : Parametrized<Layer, MultiBoxParams> {
       const Shape& shape = maps.shape();
       const Expr rows = reshape(maps, {shape[0], shape[1] * shape[2] * count, classes + 4});
       scores.push_back(part(rows, 2, 0, classes)), offsets.push_back(part(rows, 2, classes, 4));
-      priors.push_back(priors_of(context, shape, shapes));
+      // In shares of the height and the width.
+      const std::array<double, 2> pitch = {1 / double(shape[1]), 1 / double(shape[2])};
+      priors.push_back(boxes_of_places(context.graph, shape, pitch, shapes, context.arithmetic_dtype));
     }
     PredictedBoxes out;
     const Expr all = beside({beside(scores, 1), beside(offsets, 1)}, 2);
@@ -116,24 +118,6 @@ struct MultiBox : Parametrized<Layer, MultiBoxParams> {
       filters.padding.list.push_back(size / 2);
     }
     return neon::bias(context, convolution(context, x, filters, name), *params.bias, name + "_bias");
-  }
-
-  // (1,H W A,4), about the middles of the places of maps (N,H,W,...).
-  static Expr priors_of(LayerContext& context, const Shape& maps, const std::vector<std::array<double, 2>>& shapes) {
-    Graph& graph = context.graph;
-    const Shape places{maps[1], maps[2], int64_t(shapes.size()), 1};
-    const auto middle = [&](int axis) {
-      const Expr number = cast(Expr(graph, iota(graph, places, axis)), context.arithmetic_dtype);
-      return (number + 0.5) * (1 / double(places[axis]));
-    };
-    const Expr y = middle(0), x = middle(1);
-    const auto half = [&](size_t which) {
-      std::vector<Expr> numbers;
-      for (const auto& shape : shapes) numbers.push_back(y.constant(shape[which] / 2));
-      return numbers.size() == 1 ? numbers[0] : along_axis(graph, numbers, places, 2);
-    };
-    const Expr down = half(0), across = half(1);
-    return reshape(beside({x - across, y - down, x + across, y + down}, 3), {1, places.elements(), 4});
   }
 };
 NEON_REGISTER(Layer, MultiBox,

@@ -63,7 +63,10 @@ struct Proposals : Parametrized<Layer, ProposalsParams> {
     const int64_t samples = map[0], anchors = map[1] * map[2] * count;
     const Expr score = map[3] == count ? scores : part(scores, 3, count, count) - part(scores, 3, 0, count);
     const Expr offsets = reshape(held(inputs[1]), {samples, anchors, 4});
-    const BoxCorners moved = decoded(corners_of(anchors_of(context, map, shapes)), offsets, 1, 1);
+    // In pixels, each from its first to the one behind its last.
+    const std::array<double, 2> pitch = {double(params.stride), double(params.stride)};
+    const Expr places = boxes_of_places(context.graph, map, pitch, shapes, context.arithmetic_dtype);
+    const BoxCorners moved = decoded(corners_of(places), offsets, 1, 1);
     const auto cut = [](Expr x, int64_t size) { return minimum(maximum(x, 0), double(size - 1)); };
     const int64_t height = context.image.height, width = context.image.width;
     const BoxCorners box{cut(moved.x1, width), cut(moved.y1, height), cut(moved.x2, width), cut(moved.y2, height)};
@@ -107,24 +110,6 @@ struct Proposals : Parametrized<Layer, ProposalsParams> {
       for (const double scale : params.scales) out.push_back({height * scale, width * scale});
     }
     return out;
-  }
-
-  // (1,H W A,4), each from the first of its pixels to the one behind its last.
-  Expr anchors_of(LayerContext& context, const Shape& map, const std::vector<std::array<double, 2>>& shapes) const {
-    Graph& graph = context.graph;
-    const Shape places{map[1], map[2], int64_t(shapes.size()), 1};
-    const auto middle = [&](int axis) {
-      const Expr number = cast(Expr(graph, iota(graph, places, axis)), context.arithmetic_dtype);
-      return number * double(params.stride) + double(params.stride) / 2;
-    };
-    const Expr y = middle(0), x = middle(1);
-    const auto half = [&](size_t which) {
-      std::vector<Expr> numbers;
-      for (const auto& shape : shapes) numbers.push_back(y.constant(shape[which] / 2));
-      return numbers.size() == 1 ? numbers[0] : along_axis(graph, numbers, places, 2);
-    };
-    const Expr down = half(0), across = half(1);
-    return reshape(beside({x - across, y - down, x + across, y + down}, 3), {1, places.elements(), 4});
   }
 };
 NEON_REGISTER(Layer, Proposals,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "transforms/image_batch.h"
+
 namespace neon {
 
 Expr part(Expr x, int axis, int64_t first, int64_t count) {
@@ -11,6 +13,22 @@ Expr part(Expr x, int axis, int64_t first, int64_t count) {
 Expr beside(const std::vector<Expr>& parts, int axis) {
   Graph& graph = parts[0].graph();
   return {graph, graph.add("concat", {parts.begin(), parts.end()}, {{"axis", int64_t(axis)}})};
+}
+
+Expr boxes_of_places(Graph& graph, const Shape& maps, const std::array<double, 2>& pitch,
+                     const std::vector<std::array<double, 2>>& shapes, DType dtype) {
+  const Shape places{maps[1], maps[2], int64_t(shapes.size()), 1};
+  const auto middle = [&](int axis) {
+    return (cast(Expr(graph, iota(graph, places, axis)), dtype) + 0.5) * pitch[size_t(axis)];
+  };
+  const Expr y = middle(0), x = middle(1);
+  const auto half = [&](size_t which) {
+    std::vector<Expr> numbers;
+    for (const auto& shape : shapes) numbers.push_back(y.constant(shape[which] / 2));
+    return numbers.size() == 1 ? numbers[0] : along_axis(graph, numbers, places, 2);
+  };
+  const Expr down = half(0), across = half(1);
+  return reshape(beside({x - across, y - down, x + across, y + down}, 3), {1, places.elements(), 4});
 }
 
 BoxCorners corners_of(Expr x, int64_t first) {

@@ -1,6 +1,8 @@
 // Boxes of objects in graphs. The corners x1, y1, x2, y2 are shares of an image's width and height. A sample's boxes
 // are rows of kBoxNumbers: class, corners, and 1 for a difficult one; rows of class -1 fill up its list.
 #pragma once
+#include <array>
+
 #include "backends/graph/boxes.h"
 #include "neon/core/box_rows.h"
 #include "neon/core/params.h"
@@ -17,6 +19,11 @@ constexpr double kMiddleDeviation = 0.1, kSizeDeviation = 0.2;
 // Part `first` to `first` + `count` of an axis.
 Expr part(Expr x, int axis, int64_t first, int64_t count = 1);
 Expr beside(const std::vector<Expr>& parts, int axis);
+
+// (1,H W A,4): corners of A boxes, of the heights and widths `shapes`, about the middle of each place of maps
+// (N,H,W,...). Places are `pitch` apart, down and across, in the unit of the boxes.
+Expr boxes_of_places(Graph& graph, const Shape& maps, const std::array<double, 2>& pitch,
+                     const std::vector<std::array<double, 2>>& shapes, DType dtype);
 
 // Four arrays of one shape, or of shapes that broadcast.
 struct BoxCorners {
