@@ -91,8 +91,10 @@ class Browser:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
 
     def open(self, address):
+        """After it, the charts in sight are drawn."""
         self.call("Page.navigate", url=address)
         self.wait(lambda message: message.get("method") == "Page.loadEventFired", "the page")
+        self.settle()
 
     def run(self, script):
         """The value of a script's expression."""
@@ -102,8 +104,8 @@ class Browser:
         return answer["result"].get("value")
 
     def settle(self):
-        """After the next two frames, what was drawn can be seen."""
-        self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))")
+        """After the next two frames and the tasks that they queued (charts that come into sight), all is drawn."""
+        self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(0)))))")
 
     def press(self, key, code=0, text=""):
         keys = {"key": key, "windowsVirtualKeyCode": code, "text": text}

@@ -49,7 +49,6 @@ class Page(support.Case):
 
     def show(self, name):
         self.browser.open("file://" + self.path(name))
-        self.browser.settle()
 
     def drawn(self, title="training cost"):
         """x and y of each line that the chart of a title has drawn, in the range that can be seen."""
