@@ -137,6 +137,11 @@ struct PredictedBoxes {
   DetectionParams chosen;
 };
 
+struct LayerOutput {
+  std::string layer;
+  Expr y;  // (N,...), or features that ranks split
+};
+
 // A network collects this while its layers describe themselves.
 class LayerContext {
  public:
@@ -245,6 +250,7 @@ class LayerContext {
   std::vector<Assignment> carried_updates;  // in every step, of an evaluation, too
   std::vector<std::string> output_layers;   // whose outputs are the net's; empty: the last layer, and a Tree's branches
   std::vector<Expr> more_outputs;           // of the net, beside the first
+  std::vector<LayerOutput> layer_outputs;   // in the order of the layers; of one that runs several times all
   std::optional<PredictedBoxes> boxes;      // of the last layer, where it predicts objects
   bool tree_outputs = false;                // they are results of their own, not only there for training
 

@@ -26,6 +26,7 @@ void check_known(const StepGraph& step, const std::vector<std::string>& tensors)
   for (const Parameter& p : step.parameters)
     for (const std::string& name : {part_of(p), "d" + part_of(p)})
       if (std::ranges::find(known, name) == known.end()) known.push_back(name);
+  known.push_back(kOutputs);
   for (const std::string& name : tensors)
     if (name != kAllArrays && std::ranges::find(known, name) == known.end())
       fail_about("callbacks", "Hist: no layer has '", name, "'", did_you_mean(name, known),
@@ -42,14 +43,15 @@ void add_histograms(StepGraph& step, const std::vector<std::string>& tensors, co
   Scope scope(graph, "histograms");
   const Value watched = graph.scalar("watched");
   const bool all = std::ranges::count(tensors, kAllArrays) > 0;
+  using Of = StepGraph::Histogram::Of;
   auto add = [&](const Parameter& p, Value of, bool gradient) {
     const std::string name = flat_name(p, gradient);
 
     Expr counts(graph, histogram(graph, of, kSizes, kSizeOfZero, watched));
     if (p.is_split()) counts = cast(over_ranks(p, cast(counts, DType::f64)), counts.dtype());
     graph.output("hist/" + name, counts);
-    step.histograms.push_back(
-        {name, gradient, p.whole_shape().elements(), size_of(graph.dtype(of)) == 2 && p.shape.rank() > 1});
+    step.histograms.push_back({name, gradient ? Of::gradients : Of::weights, p.whole_shape().elements(),
+                               size_of(graph.dtype(of)) == 2 && p.shape.rank() > 1});
   };
   for (size_t i = 0; i < step.parameters.size(); ++i) {
     const Parameter& p = step.parameters[i];
@@ -57,6 +59,56 @@ void add_histograms(StepGraph& step, const std::vector<std::string>& tensors, co
     const bool slopes = all || std::ranges::count(tensors, "d" + part_of(p)) > 0;
     if (weights) add(p, stored[i], false);
     if (slopes && p.trained) add(p, gradients[i], true);
+  }
+}
+
+namespace {
+
+// How many elements of y (N,T,...) are of padding, one number; without a value where none is.
+Expr padded_elements(LayerContext& context, Expr y) {
+  const Expr own = unpadded(context, y);
+  if (!own.value()) return own;
+  const double of_step = double(y.shape().elements()) / double(own.shape().elements());
+  return reshape(sum((1.0 - own) * of_step, all_axes(own.shape())), {1});
+}
+
+// Padding counts as zeros, and is taken from these.
+Expr counts_of(LayerContext& context, Expr y, Value watched) {
+  Graph& graph = context.graph;
+  const auto counts = [&](Expr x) { return Expr(graph, histogram(graph, x, kSizes, kSizeOfZero, watched)); };
+  const Expr padded = padded_elements(context, y);
+  if (!padded.value()) return counts(y);
+  const Expr own(graph, broadcast_to(graph, cast(unpadded(context, y), y.dtype()), y.shape()));
+  const Expr all = cast(counts(apply("select", own, y, y.constant(0))), DType::f64);
+  const Expr number(graph, iota(graph, {kSizes}, 0));
+  const Expr first = cast(apply("equal", number, number.constant(0)), DType::f64);
+  const Expr when = cast(Expr(graph, watched), DType::f64);
+  return all - first * (cast(padded, DType::f64) * reshape(when, {1}));
+}
+
+}  // namespace
+
+void add_output_histograms(StepGraph& step, LayerContext& context, const StepOptions& options) {
+  if (!std::ranges::count(options.histograms, kOutputs)) return;
+  Graph& graph = step.graph;
+  Scope scope(graph, "histograms");
+  const Value watched = graph.scalar("watched");
+  std::vector<std::pair<std::string, Expr>> all;
+  for (const LayerOutput& output : context.layer_outputs) {
+    if (!is_floating(output.y.dtype())) continue;
+    const Expr counts = counts_of(context, output.y, watched);
+    const auto known = std::ranges::find(all, output.layer, &std::pair<std::string, Expr>::first);
+    if (known == all.end()) all.emplace_back(output.layer, counts);
+    else known->second = cast(known->second, DType::f64) + cast(counts, DType::f64);
+  }
+  if (all.empty())
+    fail_about("callbacks", "Hist: y is for outputs of layers, and the rule of this net takes none; leave y out");
+  for (auto& [layer, counts] : all) {
+    if (options.share.ranks > 1) counts = {graph, exchange(graph, {cast(counts, DType::f64)})[0]};
+    std::string name = layer + "_" + kOutputs;
+    std::ranges::replace(name, '/', '_');
+    graph.output("hist/" + name, cast(counts, DType::i32));
+    step.histograms.push_back({name, StepGraph::Histogram::Of::outputs});
   }
 }
 

@@ -1,4 +1,4 @@
-// Histograms of weights and gradients as part of a training step.
+// Histograms of weights, gradients and outputs of layers as part of a training step.
 #pragma once
 #include "models/step_graph.h"
 
@@ -7,9 +7,14 @@ namespace neon {
 // Outputs hist/LAYER_W, hist/LAYER_dW ... of the arrays asked for, "W", "dW" ...: of stored parameters as the step
 // finds them, and of the gradients of its batch, unscaled. They count where the record's `watched` is 1. Gradients that
 // nobody derived are invalid Values. A config error where no layer has what is asked for.
-// `tensors` may be kAllArrays.
+// `tensors` may be kAllArrays: weights and gradients.
 constexpr const char* kAllArrays = "*";
 void add_histograms(StepGraph& step, const std::vector<std::string>& tensors, const std::vector<Value>& stored,
                     const std::vector<Value>& gradients);
+
+// Outputs hist/LAYER_y of all layers, where `tensors` has "y": of the numbers that they give for the batch, of all
+// ranks, without the padding of sequences. The counts of a layer that runs several times are added up.
+constexpr const char* kOutputs = "y";
+void add_output_histograms(StepGraph& step, LayerContext& context, const StepOptions& options);
 
 }  // namespace neon

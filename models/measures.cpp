@@ -2,6 +2,7 @@
 
 #include "backends/graph/ops.h"
 #include "backends/graph/passes.h"
+#include "models/output_costs.h"
 #include "models/predicted_labels.h"
 #include "models/several_targets.h"
 #include "neon/core/key_error.h"
@@ -97,6 +98,7 @@ Expr cost_of(const LayerContext& context, const DataLayout& data, const Cost& co
 std::vector<Expr> costs_of_outputs(const LayerContext& context, const DataLayout& data, const Cost& cost, Expr y,
                                    const Batch& batch) {
   if (cost.of_sequences() || cost.of_objects()) return {cost_of(context, data, cost, y, batch)};
+  check_kind(data, cost);
   Scope scope(y.graph(), "cost");
   return cost.parts(wide_outputs(context, data, y), batch.t);
 }
@@ -114,11 +116,24 @@ Expr sum_of_rows(Expr each, int64_t samples) {
 
 }  // namespace
 
-Expr weighted_cost(const Batch& batch, Expr each) {
+// Costs (rows,1) of targets t (rows,classes) times the weights in a variable.
+static Expr times_weights(Expr each, Expr t, const std::string& variable) {
   Graph& graph = each.graph();
-  const int64_t classes = batch.t.shape()[1];
-  const Expr weights(graph, reshape(graph, graph.variable(kClassWeights, batch.t.dtype(), {classes}), {1, classes}));
-  return each * reshape(sum(batch.t * weights, {1}), each.shape());
+  const int64_t classes = t.shape()[1];
+  const Expr weights(graph, reshape(graph, graph.variable(variable, t.dtype(), {classes}), {1, classes}));
+  return each * reshape(sum(t * weights, {1}), each.shape());
+}
+
+Expr weighted_cost(const Batch& batch, Expr each) { return times_weights(each, batch.t, kClassWeights); }
+
+std::vector<Expr> weighted_costs_of_outputs(const LayerContext& context, const DataLayout& data, const Cost& cost,
+                                            Expr y, const Batch& batch, const StepOptions& options) {
+  const std::vector<Expr> outputs = all_outputs(context, data, y);
+  std::vector<Expr> out = costs_of_outputs(context, data, cost, y, batch);
+  for (size_t i = 0; i < out.size(); ++i)
+    if (options.outputs[i].class_weights)
+      out[i] = times_weights(out[i], target_of(outputs, i, batch.t), class_weights_of(i));
+  return out;
 }
 
 Expr mean_cost(const Batch& batch, Expr each, const BatchShare& share) {

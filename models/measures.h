@@ -18,9 +18,13 @@ std::vector<Expr> all_outputs(const LayerContext& context, const DataLayout& dat
 // The cost of each row of the targets, (rows,1), by all outputs of the net; of each sample, where targets are sequences
 // of labels.
 Expr cost_of(const LayerContext& context, const DataLayout& data, const Cost& cost, Expr y, const Batch& batch);
-// The costs that cost_of() adds up, one for each output of the net; of sequences of labels the one.
+// The costs that cost_of() adds up, one for each output of the net, without their weights; of sequences of labels the
+// one.
 std::vector<Expr> costs_of_outputs(const LayerContext& context, const DataLayout& data, const Cost& cost, Expr y,
                                    const Batch& batch);
+// The same of a net with a target for each output, times the weights of the classes of those that have some.
+std::vector<Expr> weighted_costs_of_outputs(const LayerContext& context, const DataLayout& data, const Cost& cost,
+                                            Expr y, const Batch& batch, const StepOptions& options);
 // The costs of rows of a training batch times the weights of their classes, (rows,1).
 Expr weighted_cost(const Batch& batch, Expr each);
 // The mean of the costs of a training batch, over all targets that count. Several ranks compute a

@@ -51,6 +51,7 @@ class Pass {
       end_ = int(row);
       places_.emplace(link.name, end_);
       outputs_.emplace(link.name, x);  // a branch that begins at a node leaves it as it is, for the branches after it
+      if (from_ops_of_its_own(x)) context_.layer_outputs.push_back({link.name, x});
       shapes += text(kArrow, link.name, " ", context_.sample_shape(x));
       if (rows_) end_row(row, x, container ? context_.parameters.size() : parameters_before, std::move(sources));
       branch = 0;
@@ -64,6 +65,12 @@ class Pass {
 
  private:
   static constexpr int kSamples = -1, kNothing = -2;  // in place of a row
+
+  // Not what a layer passes on as it is.
+  bool from_ops_of_its_own(Expr x) const {
+    const auto is_x = [&](const auto& known) { return known.second.value() == x.value(); };
+    return std::ranges::count_if(outputs_, is_x) == 1;
+  }
 
   // x, the output of the layer before, or what the layer asks for by name: then the shapes told begin with those.
   std::vector<Expr> inputs_of(const Link& link, Expr x, std::string& shapes) const {

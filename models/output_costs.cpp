@@ -7,14 +7,13 @@
 
 namespace neon {
 
-namespace {
-
-// The targets of output `place` among all.
 Expr target_of(const std::vector<Expr>& outputs, size_t place, Expr t) {
   int64_t first = 0;
   for (size_t i = 0; i < place; ++i) first += outputs[i].shape()[1];
   return columns_of(t, first, outputs[place].shape()[1]);
 }
+
+namespace {
 
 // The costs that compare targets of a kind.
 const char* costs_for(TargetKind kind) {
@@ -33,17 +32,17 @@ const char* article_of(TargetKind kind) { return kind == TargetKind::number ? "a
 std::vector<Expr> OutputCosts::parts(const std::vector<Expr>& outputs, Expr t) const {
   NEON_ASSERT(outputs.size() == parts_.size());
   std::vector<Expr> out;
-  for (size_t i = 0; i < parts_.size(); ++i) {
-    const Expr cost = parts_[i].cost->apply(outputs[i], target_of(outputs, i, t));
-    out.push_back(parts_[i].weight == 1 ? cost : cost * parts_[i].weight);
-  }
+  for (size_t i = 0; i < parts_.size(); ++i) out.push_back(parts_[i].cost->apply(outputs[i], target_of(outputs, i, t)));
   return out;
 }
 
 Expr OutputCosts::apply_all(const std::vector<Expr>& outputs, Expr t) const {
   const std::vector<Expr> each = parts(outputs, t);
-  Expr total = each[0];
-  for (size_t i = 1; i < each.size(); ++i) total = total + each[i];
+  Expr total;
+  for (size_t i = 0; i < each.size(); ++i) {
+    const Expr weighted = parts_[i].weight == 1 ? each[i] : each[i] * parts_[i].weight;
+    total = total.value() ? total + weighted : weighted;
+  }
   return total;
 }
 

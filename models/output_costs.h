@@ -8,6 +8,9 @@
 
 namespace neon {
 
+// The targets (N,K) of output `place`, of those of all outputs side by side.
+Expr target_of(const std::vector<Expr>& outputs, size_t place, Expr t);
+
 // The weighted sum of a cost for each output. Targets stand side by side, in the order of the outputs.
 class OutputCosts : public Cost {
  public:
@@ -20,6 +23,7 @@ class OutputCosts : public Cost {
   const void* params_address() const override { return nullptr; }
   Expr apply_all(const std::vector<Expr>& outputs, Expr t) const override;
   std::vector<Expr> parts(const std::vector<Expr>& outputs, Expr t) const override;
+  double weight_of(size_t output) const override { return parts_[output].weight; }
   using Cost::objection;
   std::string objection(const std::vector<OutputForm>& outputs, int64_t classes) const override;
   std::string advice(const std::vector<OutputForm>& outputs, int64_t classes) const override;

@@ -7,6 +7,7 @@
 #include "models/batch.h"
 #include "models/check_outputs.h"
 #include "models/exchange.h"
+#include "models/histograms.h"
 #include "models/measures.h"
 #include "models/predicted_labels.h"
 #include "models/several_targets.h"
@@ -109,15 +110,40 @@ Batch training_batch(StepGraph& step, LayerContext& context, const DataLayout& d
   return batch;
 }
 
-// Output part/I: the mean cost of output I.
-void output_cost_parts(StepGraph& step, std::vector<Expr> parts, const Batch& batch, const StepOptions& options) {
+// Output part/I: the mean cost of output I, times its weight.
+void output_part(StepGraph& step, const Cost& cost, size_t i, Expr average, const StepOptions& options) {
   if (options.share.ranks > 1)
     fail_about("callbacks",
                "TrainMulticost writes the costs of a whole batch, and each rank has a part of one; leave -m out");
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const Expr each = options.class_weights ? weighted_cost(batch, parts[i]) : parts[i];
-    step.graph.output(text("part/", i), on_logits(step.graph, mean_cost(batch, each, options.share)));
+  const double weight = cost.weight_of(i);
+  step.graph.output(text("part/", i), weight == 1 ? average : average * weight);
+}
+
+// The mean of the costs (rows,1) of a training batch.
+Expr average_of(StepGraph& step, const Batch& batch, Expr each, const StepOptions& options) {
+  return {step.graph, on_logits(step.graph, mean_cost(batch, each, options.share))};
+}
+
+// The weighted sum of the mean costs of outputs with a target each; these costs are outputs of the step, too.
+Expr average_of_outputs(StepGraph& step, LayerContext& context, const Cost& cost, const DataLayout& data, Expr y,
+                        const Batch& batch, const StepOptions& options) {
+  Scope scope(step.graph, "cost");
+  std::vector<Expr> averages;
+  for (const Expr each : weighted_costs_of_outputs(context, data, cost, y, batch, options))
+    averages.push_back(average_of(step, batch, each, options));
+  Expr total;
+  for (size_t i = 0; i < averages.size(); ++i) {
+    const Expr weighted = cost.weight_of(i) == 1 ? averages[i] : averages[i] * cost.weight_of(i);
+    total = total.value() ? total + weighted : weighted;
+    if (options.cost_parts) output_part(step, cost, i, averages[i], options);
   }
+  std::vector<Value> whole(averages.begin(), averages.end());
+  if (options.share.ranks > 1) whole = exchange(step.graph, whole);
+  for (size_t i = 0; i < whole.size(); ++i) {
+    step.output_costs.push_back(text("output_cost/", i));
+    step.graph.output(step.output_costs.back(), whole[i]);
+  }
+  return total;
 }
 
 // The forward pass of a training batch and its mean cost; of several ranks this one's part of the mean.
@@ -128,13 +154,17 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   check_outputs(network, context, {data, batch, options}, compared(&cost, data, batch.t), y);
   describe_outputs(step, context, data, options, y);
   count_steps(context, data, y, batch);
-  Expr each = cost_of(context, data, cost, y, batch);
-  Scope scope(step.graph, "cost");
-  if (options.class_weights) each = weighted_cost(batch, each);
-  const Expr average(step.graph, on_logits(step.graph, mean_cost(batch, each, options.share)));
-  if (options.cost_parts) output_cost_parts(step, costs_of_outputs(context, data, cost, y, batch), batch, options);
   step.parameters = context.parameters;
   step.states = context.states;
+  if (!options.outputs.empty()) return average_of_outputs(step, context, cost, data, y, batch, options);
+  Expr each = cost_of(context, data, cost, y, batch);
+  Scope scope(step.graph, "cost");
+  const auto weighted = [&](Expr x) { return options.class_weights ? weighted_cost(batch, x) : x; };
+  const Expr average = average_of(step, batch, weighted(each), options);
+  if (!options.cost_parts) return average;
+  const std::vector<Expr> parts = costs_of_outputs(context, data, cost, y, batch);
+  for (size_t i = 0; i < parts.size(); ++i)
+    output_part(step, cost, i, average_of(step, batch, weighted(parts[i]), options), options);
   return average;
 }
 
@@ -221,6 +251,7 @@ StepGraph training_graph(const Network& network, const GradientSource& source, c
   if (sums_apart(options, options.share.ranks)) spoilt = exchange_counts(step, context, usable, cost_of_all);
   else if (options.share.ranks > 1) spoilt = exchange_parts(step, context, usable, cost_of_all);
   graph.output("cost", cost_of_all);
+  add_output_histograms(step, context, options);
   add_update(step, optimizer, options, context, {graph, cost_of_all}, usable, spoilt);
   round_results(step, options);
   return step;

@@ -58,6 +58,7 @@ constexpr int64_t kSizeOfZero = -150, kSizes = 279;
 // An output of a net with several: that of a layer, for the target of that name.
 struct NetOutput {
   std::string target, layer;
+  bool class_weights = false;  // the cost of a sample is times the weight of its class, in class_weights_of(place)
   bool operator==(const NetOutput&) const = default;
 };
 
@@ -79,7 +80,8 @@ struct StepOptions {
   int64_t accumulate = 1;
   double weight = 1;
   bool updates = true;  // where ranks sum apart: whether this graph's step updates, or only adds to the sums
-  std::vector<std::string> histograms = {};  // of "W", "dW" ...; see add_histograms()
+  std::vector<std::string> histograms = {};  // of "W", "dW", "y" ...; see add_histograms()
+  bool gradient_norm = false;                // a training step has output gradient_norm
   // Where samples are pieces of streams, how many streams there are: a batch has a piece of each, but the last batch of
   // an epoch may have fewer. 0: as many as the batch.
   int64_t streams = 0;
@@ -103,9 +105,9 @@ struct StepOptions {
 
 // Whether accumulated gradients stay with the rank that computed them until an update needs their sum over all ranks.
 // There are two graphs then, of steps that only add and of those that update. Histograms show the gradients of whole
-// batches, which no rank has in between.
+// batches, which no rank has in between, and so does their norm.
 inline bool sums_apart(const StepOptions& options, int ranks) {
-  return ranks > 1 && options.accumulate > 1 && options.histograms.empty();
+  return ranks > 1 && options.accumulate > 1 && options.histograms.empty() && !options.gradient_norm;
 }
 
 // Whether layers begin at states of 0 in batch `index` of a pass, from 0.
@@ -122,11 +124,13 @@ struct StepGraph {
   // Output hist/NAME each.
   struct Histogram {
     std::string name;
-    bool gradient = false;
-    int64_t elements = 0;
-    bool narrow = false;  // of a matrix that is stored in 16 bits: numbers too small for them are 0 by then
+    enum class Of { weights, gradients, outputs } of = Of::weights;
+    int64_t elements = 0;  // of outputs 0: a shorter batch has fewer
+    bool narrow = false;   // of a matrix that is stored in 16 bits: numbers too small for them are 0 by then
   };
   std::vector<Histogram> histograms;
+  // Outputs that are the mean cost of each output of the net, without its weight, where the options have outputs.
+  std::vector<std::string> output_costs;
   int64_t views = 1;  // of each sample, whose mean the outputs are
 };
 
@@ -155,6 +159,9 @@ StepGraph statistics_graph(const Network& network, const DataLayout& data, const
 
 // Variable (classes): what the costs of samples of each class are multiplied by in training.
 constexpr const char* kClassWeights = "class_weights";
+
+// The same of the output in that place, where the options have outputs.
+std::string class_weights_of(size_t output);
 
 // Whether a variable belongs to a training step as a whole, and not to a layer as LAYER/NAME does.
 bool belongs_to_step(std::string_view variable);

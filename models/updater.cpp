@@ -58,6 +58,7 @@ class Updater {
     add_histograms(step_, options_.histograms, stored_parameters(step_, context), {gradients.begin(), gradients.end()});
     if (apart) accumulate_apart(context, gradients, finite);
     else if (options_.accumulate > 1) accumulate(gradients, finite);
+    if (options_.gradient_norm) output_norm(gradients);
     if (options_.updates) update_all(gradients);
     for (const Assignment& a : context.state_updates) update_state(a, finite);
     for (const Assignment& a : context.carried_updates) graph.assign(a.variable, a.value, finite);
@@ -127,6 +128,29 @@ class Updater {
       if (step_.parameters[i].trained) update(i, gradients[i]);
   }
 
+  // The square root of the sum of all squares, before they are clipped.
+  void output_norm(const std::vector<Expr>& gradients) {
+    Graph& graph = step_.graph;
+    Scope scope(graph, "gradient_norm");
+    const Expr squares = sum_of_squares(gradients, [](size_t) { return true; });
+    graph.output("gradient_norm",
+                 squares.value() ? reshape(sqrt(squares), {1}) : Expr(graph, graph.constant(0, options_.dtype)));
+  }
+
+  // Sums the trained parameters for which `counts` is true, over all ranks. Without any, the result has no value.
+  Expr sum_of_squares(const std::vector<Expr>& gradients, auto&& counts) {
+    Expr squares, split;
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      if (!step_.parameters[i].trained || !counts(i)) continue;
+      Expr part = sum(square(gradients[i]), all_axes(gradients[i].shape()));
+      Expr& all = step_.parameters[i].is_split() ? split : squares;
+      all = all.value() ? all + part : part;
+    }
+    if (!split.value()) return squares;
+    split = {step_.graph, exchange(step_.graph, {split})[0]};
+    return squares.value() ? squares + split : split;
+  }
+
   // Which optimizer serves which parameter, and the factor that clips all gradients of each to its norm.
   void group(const std::vector<Expr>& gradients) {
     Graph& graph = step_.graph;
@@ -138,15 +162,8 @@ class Updater {
     }
     for (size_t k = 0; k < step_.optimizers.size(); ++k) {
       const double limit = step_.optimizers[k]->common.gradient_clip_norm;
-      Expr squares, split;
-      for (size_t i = 0; limit > 0 && i < gradients.size(); ++i) {
-        if (serves_[i] != k || !step_.parameters[i].trained) continue;
-        Expr part = sum(square(gradients[i]), all_axes(gradients[i].shape()));
-        Expr& all = step_.parameters[i].is_split() ? split : squares;
-        all = all.value() ? all + part : part;
-      }
-      if (split.value()) split = {graph, exchange(graph, {split})[0]};
-      if (split.value()) squares = squares.value() ? squares + split : split;
+      Expr squares;
+      if (limit > 0) squares = sum_of_squares(gradients, [&](size_t i) { return serves_[i] == k; });
       // One number of no axes, so that it broadcasts to a parameter of any rank.
       clip_.push_back(squares.value() ? reshape(limit / maximum(sqrt(squares), squares.constant(limit)), {})
                                       : Expr(graph, Value{}));
@@ -235,8 +252,11 @@ void check_mentions(const StepGraph& step, const Optimizer& optimizer) {
 
 }  // namespace
 
+std::string class_weights_of(size_t output) { return text(kClassWeights, ':', output); }
+
 bool belongs_to_step(std::string_view variable) {
-  return variable == kSpoiltBatches || variable == kClassWeights || variable.ends_with(kCarried);
+  const bool of_output = variable.starts_with(text(kClassWeights, ':')) && variable.find('/') == variable.npos;
+  return variable == kSpoiltBatches || variable == kClassWeights || of_output || variable.ends_with(kCarried);
 }
 
 // Phases of other parameters share a variable of this shape.

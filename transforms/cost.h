@@ -27,8 +27,12 @@ class Cost {
                  " outputs, and this cost is of one; Multicost has a cost for each");
     return apply(outputs[0], t);
   }
-  // The costs that apply_all() adds up, one for each output.
+  // The costs that apply_all() adds up, one for each output, before they are multiplied by their weights.
   virtual std::vector<Expr> parts(const std::vector<Expr>& outputs, Expr t) const { return {apply_all(outputs, t)}; }
+  virtual double weight_of(size_t output) const {
+    (void)output;
+    return 1;
+  }
   // Whether it compares scores of classes at steps with sequences of labels, through of_sequence().
   virtual bool of_sequences() const { return false; }
   // Scores (N,T,K), labels (N,L) i32 with numbers below 0 behind them, lengths (N) i32 of the scores or an invalid

@@ -37,9 +37,10 @@ struct Multicost : Parametrized<Cost, MulticostParams> {
   }
   std::vector<Expr> parts(const std::vector<Expr>& outputs, Expr t) const override {
     std::vector<Expr> out;
-    for (size_t i = 0; i < outputs.size(); ++i) out.push_back(weighted(i, outputs[i], t));
+    for (size_t i = 0; i < outputs.size(); ++i) out.push_back(params.costs[i]->apply(outputs[i], t));
     return out;
   }
+  double weight_of(size_t output) const override { return params.weights[output]; }
   std::string objection(int64_t outputs, int64_t classes, const std::string& last) const override {
     return params.costs[0]->objection(outputs, classes, last);
   }

@@ -89,6 +89,7 @@ void inspect_graph(Inspected& out) {
   out.layout = layout_of(out.check);
   out.step = step_options(out.options, experiment.params);
   check_balance(experiment.params.class_weights, experiment.params.draws_by_class(), out.layout);
+  check_class_weights(experiment.params.outputs, out.layout.targets);
   if (out.check.train_size > 0) check_batch(out.options, out.step, out.layout);
   out.layout.held = samples_there(out.check, out.check.train_size, out.step.batch);
   for (const TrainedPhase& phase : experiment.phases()) {

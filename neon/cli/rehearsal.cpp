@@ -70,6 +70,7 @@ OneBatch::OneBatch(const Experiment& experiment, const Data& data, const StepOpt
   parameters.parameters = graph_.parameters;
   set_initial_values(parameters, options.seed, variables_);
   set_class_weights(experiment.params.class_weights, data, variables_);
+  set_class_weights(experiment.params.outputs, data, variables_);
   learn_from_images(options, data, variables_);
   variables_.to_device();
   feed_->bind(*program_);

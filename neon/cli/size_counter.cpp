@@ -20,7 +20,7 @@ void SizeCounter::plan(RunPlan& plan) {
   for (const StepGraph::Histogram& array : plan.graph.histograms) {
     names_.push_back(array.name);
     elements_[array.name] = double(array.elements);
-    counts_[array.name] = {0, array.gradient, std::vector<double>(size_t(kSizes))};
+    counts_[array.name] = {0, array.of == StepGraph::Histogram::Of::gradients, std::vector<double>(size_t(kSizes))};
   }
 }
 

@@ -23,28 +23,40 @@ std::string name_of_class(const std::vector<std::string>& names, size_t number) 
   return number < names.size() ? in_quotes(names[number]) : text("class ", number);
 }
 
-std::vector<double> balanced_weights(const Data& data) {
-  std::vector<double> counts(size_t(data.classes), 0.0);
+template <typename... Parts>
+[[noreturn]] void refuse(const WeighedClasses& of, const Parts&... parts) {
+  fail_about(of.key, of.prefix, parts...);
+}
+
+std::vector<double> balanced_weights(const std::vector<double>& counts) {
   double all = 0, present = 0;
-  for (int64_t i = 0; i < data.train.label_count(); ++i)
-    if (const int32_t label = data.train.label(i); label >= 0) ++counts[size_t(label)], ++all;
-  for (const double count : counts) present += count > 0;
+  for (const double count : counts) all += count, present += count > 0;
   std::vector<double> out;
   for (const double count : counts) out.push_back(count > 0 ? all / (present * count) : 0);
   return out;
 }
 
-std::vector<double> weights_by_name(const ClassWeights& weights, const Data& data) {
-  std::vector<std::string> known = data.class_names;
-  const int64_t classes = data.classes - data.padding_classes;
+WeighedClasses classes_of(const Data& data) {
+  WeighedClasses out;
+  out.names = data.class_names;
+  out.classes = data.classes, out.padding = data.padding_classes;
+  if (data.train.label_count() == 0) return out;
+  out.counts.assign(size_t(data.classes), 0.0);
+  for (int64_t i = 0; i < data.train.label_count(); ++i)
+    if (const int32_t label = data.train.label(i); label >= 0) ++out.counts[size_t(label)];
+  return out;
+}
+
+std::vector<double> weights_by_name(const ClassWeights& weights, const WeighedClasses& of) {
+  std::vector<std::string> known = of.names;
+  const int64_t classes = of.classes - of.padding;
   known.resize(std::min(known.size(), size_t(classes)));
   for (int64_t c = int64_t(known.size()); c < classes; ++c) known.push_back(text(c));
-  std::vector<double> out(size_t(data.classes), 1.0);
+  std::vector<double> out(size_t(of.classes), 1.0);
   for (const auto& [name, weight] : weights.named) {
     const auto found = std::ranges::find(known, name);
     if (found == known.end())
-      fail_about("class_weights", "no class is named ", in_quotes(name), did_you_mean(name, known),
-                 " (known: ", list_text(known), ")");
+      refuse(of, "no class is named ", in_quotes(name), did_you_mean(name, known), " (known: ", list_text(known), ")");
     out[size_t(found - known.begin())] = weight;
   }
   return out;
@@ -91,29 +103,31 @@ void check_balance(const ClassWeights& weights, bool draws_by_class, const DataL
 
 namespace {
 
-std::vector<double> asked_weights(const ClassWeights& weights, const Data& data) {
-  if (weights.balanced && data.train.label_count() == 0)
-    fail_about("class_weights",
-               "balanced counts the labels, which a streamed set of tokens does not have; give numbers");
-  if (weights.balanced) return balanced_weights(data);
-  if (!weights.named.empty()) return weights_by_name(weights, data);
-  const int64_t classes = data.classes - data.padding_classes;
+std::vector<double> asked_weights(const ClassWeights& weights, const WeighedClasses& of) {
+  if (weights.balanced && of.counts.empty())
+    refuse(of, "balanced counts the labels, which a streamed set of tokens does not have; give numbers");
+  if (weights.balanced) return balanced_weights(of.counts);
+  if (!weights.named.empty()) return weights_by_name(weights, of);
+  const int64_t classes = of.classes - of.padding;
   if (int64_t(weights.numbers.size()) != classes)
-    fail_about("class_weights", "has ", weights.numbers.size(), " numbers, the data set has ", classes,
-               " classes: one for each",
-               data.padding_classes > 0 ? text("; those of padding, ", data.padding_classes, ", take none") : "");
+    refuse(of, "has ", weights.numbers.size(), " numbers, the data set has ", classes, " classes: one for each",
+           of.padding > 0 ? text("; those of padding, ", of.padding, ", take none") : "");
   std::vector<double> out = weights.numbers;
-  out.resize(size_t(data.classes), 0.0);
+  out.resize(size_t(of.classes), 0.0);
   return out;
 }
 
 }  // namespace
 
-std::vector<double> weights_of_classes(const ClassWeights& weights, const Data& data) {
-  std::vector<double> out = asked_weights(weights, data);
+std::vector<double> weights_of_classes(const ClassWeights& weights, const WeighedClasses& of) {
+  std::vector<double> out = asked_weights(weights, of);
   if (std::ranges::none_of(out, [](double weight) { return weight > 0; }))
-    fail_about("class_weights", "are all 0, so nothing would be learnt");
+    refuse(of, "are all 0, so nothing would be learnt");
   return out;
+}
+
+std::vector<double> weights_of_classes(const ClassWeights& weights, const Data& data) {
+  return weights_of_classes(weights, classes_of(data));
 }
 
 void set_class_weights(const ClassWeights& weights, const Data& data, Variables& variables) {
@@ -126,8 +140,8 @@ std::vector<double> factors_of_classes(const ClassWeights& weights, bool draws_b
   std::vector<double> out(size_t(data.classes), 1.0);
   if (weights.is_given()) out = weights_of_classes(weights, data);
   if (!draws_by_class) return out;
-  const std::vector<double> drawn = balanced_weights(data);
-  for (size_t c = 0; c < out.size(); ++c) out[c] *= drawn[c];
+  const std::vector<double> drawn = balanced_weights(classes_of(data).counts);
+  for (size_t c = 0; c < drawn.size(); ++c) out[c] *= drawn[c];
   return out;
 }
 

@@ -25,12 +25,23 @@ struct Value_of<ClassWeights> {
   static Setting write(const ClassWeights& value);
 };
 
+// Classes that weights are for. `counts`: of training samples; empty: not known.
+struct WeighedClasses {
+  const char* key = "class_weights";  // of messages: the key of the spec
+  std::string prefix = "";            // and what stands before
+  std::vector<std::string> names;     // by number; others have none
+  int64_t classes = 0, padding = 0;
+  std::vector<double> counts;
+};
+
+// The weight of each class. Balanced: n / (classes * n of the class), over the samples with a class and the classes
+// that these have, so that the mean weight of a sample is 1. Throws a config error for weights of other classes.
+std::vector<double> weights_of_classes(const ClassWeights& weights, const WeighedClasses& of);
+
 // Throws a config error where samples have no class each that could be drawn by, or no classes that could be weighed.
 void check_balance(const ClassWeights& weights, bool draws_by_class, const DataLayout& data);
 
-// The weight of each class. Balanced: n / (classes * n of the class), over the labels of the training samples and the
-// classes that these have, so that the mean weight of a sample is 1. Throws a config error for weights of other
-// classes.
+// The same for the labels of the training samples.
 std::vector<double> weights_of_classes(const ClassWeights& weights, const Data& data);
 
 // The same as the variable of a training step, if it has one.

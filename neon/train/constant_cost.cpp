@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "backends/program.h"
+#include "models/output_costs.h"
 #include "models/several_targets.h"
 
 namespace neon {
@@ -66,8 +67,9 @@ std::optional<Rows> rows_of_numbers(const Data& data) {
   return out;
 }
 
-// Targets side by side, in the order of the outputs, and their means: of classes the shares.
-std::optional<Rows> rows_of_several(const Data& data, const std::vector<size_t>& places) {
+// Targets side by side, in the order of the outputs, and their means: of classes the shares, times their weights.
+std::optional<Rows> rows_of_several(const Data& data, const std::vector<size_t>& places,
+                                    const std::vector<std::vector<double>>& weights) {
   const Tensor& from = data.train.targets;
   int64_t width = 0;
   for (const size_t k : places) width += data.targets[k].width;
@@ -83,19 +85,29 @@ std::optional<Rows> rows_of_several(const Data& data, const std::vector<size_t>&
     }
   for (int64_t at = 0; at < count * width; ++at)
     out.output.set(at % width, out.output.at(at % width) + to[size_t(at)] / double(count));
+  int64_t first = 0;
+  for (size_t i = 0; i < places.size(); ++i) {
+    const std::vector<double> own = i < weights.size() ? weights[i] : std::vector<double>();
+    double all = 0;
+    for (size_t c = 0; c < own.size(); ++c) all += own[c] * out.output.at(first + int64_t(c));
+    for (size_t c = 0; c < own.size() && all > 0; ++c) {
+      const int64_t at = first + int64_t(c);
+      out.output.set(at, own[c] * out.output.at(at) / all);
+    }
+    first += data.targets[places[i]].width;
+  }
   return out;
 }
 
-std::optional<Rows> rows_of(const Data& data, const std::vector<double>& factors,
-                            const std::vector<NetOutput>& several) {
+std::optional<Rows> rows_of(const Data& data, const ClassFactors& factors, const std::vector<NetOutput>& several) {
   if (!several.empty()) {
     DataLayout layout;
     layout.targets = data.targets;
     StepOptions options;
     options.outputs = several;
-    return rows_of_several(data, targets_of_outputs(layout, options));
+    return rows_of_several(data, targets_of_outputs(layout, options), factors.of_outputs);
   }
-  return data.classes > 0 ? rows_of_classes(data, factors) : rows_of_numbers(data);
+  return data.classes > 0 ? rows_of_classes(data, factors.of_classes) : rows_of_numbers(data);
 }
 
 // The outputs (n,K) of a net, all alike or for one target each.
@@ -111,10 +123,26 @@ std::vector<Expr> outputs_of(Expr y, size_t outputs, const Data& data, const std
   return out;
 }
 
+// The costs (n,1) of rows of targets, of each output times the weights of its classes.
+Expr weighed_cost(const Cost& cost, const std::vector<Expr>& outputs, Expr t,
+                  const std::vector<std::vector<double>>& weights) {
+  if (std::ranges::all_of(weights, &std::vector<double>::empty)) return cost.apply_all(outputs, t);
+  std::vector<Expr> parts = cost.parts(outputs, t);
+  Expr total;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Expr own = target_of(outputs, i, t);
+    Expr factor = own.constant(weights[i].empty() ? 1.0 : 0.0);
+    for (size_t c = 0; c < weights[i].size(); ++c) factor = factor + columns_of(own, int64_t(c), 1) * weights[i][c];
+    const Expr part = parts[i] * factor * cost.weight_of(i);
+    total = total.value() ? total + part : part;
+  }
+  return total;
+}
+
 }  // namespace
 
-std::optional<double> cost_of_constant(const Cost& cost, const Data& data, size_t outputs,
-                                       const std::vector<double>& factors, const std::vector<NetOutput>& several) {
+std::optional<double> cost_of_constant(const Cost& cost, const Data& data, size_t outputs, const ClassFactors& factors,
+                                       const std::vector<NetOutput>& several) {
   if (cost.masks() || cost.of_sequences()) return {};
   const std::optional<Rows> rows = rows_of(data, factors, several);
   if (!rows) return {};
@@ -123,7 +151,7 @@ std::optional<double> cost_of_constant(const Cost& cost, const Data& data, size_
   const Expr t(graph, graph.input("t", DType::f64, shape)),
       one(graph, graph.input("y", DType::f64, rows->output.shape()));
   const Expr y(graph, broadcast_to(graph, one, shape));
-  graph.output("cost", cost.apply_all(outputs_of(y, outputs, data, several), t));
+  graph.output("cost", weighed_cost(cost, outputs_of(y, outputs, data, several), t, factors.of_outputs));
   Variables variables;
   const auto program = compile_for_cpu(graph, variables, {.threads = 1});
   program->bind("t", rows->targets.data());
@@ -138,7 +166,8 @@ std::optional<double> cost_of_constant(const Cost& cost, const Data& data, size_
 std::optional<double> cost_of_constant(const Experiment& experiment, const Data& data, size_t outputs) {
   const ExperimentParams& params = experiment.params;
   return cost_of_constant(*experiment.cost(), data, outputs,
-                          factors_of_classes(params.class_weights, params.draws_by_class(), data),
+                          {factors_of_classes(params.class_weights, params.draws_by_class(), data),
+                           weights_of_outputs(params.outputs, data)},
                           step_options({}, params).outputs);
 }
 

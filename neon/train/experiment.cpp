@@ -33,7 +33,10 @@ void Experiment::make_outputs(const Setting& where, Problems& problems) {
   if (!params.metrics.empty())
     problems.add(where, "outputs have metrics of their own; move those of the spec into the outputs");
   if (params.class_weights.is_given())
-    problems.add(where, "class_weights are for a spec with one cost; an output has weight alone, leave them out");
+    problems.add(where,
+                 "class_weights of the spec are for its one cost; give them to an output, as in outputs: {NAME: {cost: "
+                 "..., class_weights: "
+                 "balanced}}");
   cost_of_outputs_ = std::make_unique<OutputCosts>(parts_of(params.outputs));
   of_outputs_ = measures_of(params.outputs);
 }
@@ -264,7 +267,8 @@ StepOptions step_options(const RunOptions& options, const ExperimentParams& para
   out.sharded = params.parallel.optimizer == "sharded";
   out.shared_statistics = params.parallel.batch_norm == "all";
   out.wide_gradients = params.parallel.gradients == "f32";
-  for (const auto& [name, output] : params.outputs) out.outputs.push_back({name, output.layer});
+  for (const auto& [name, output] : params.outputs)
+    out.outputs.push_back({name, output.layer, output.class_weights.is_given()});
   for (const auto& augmentation : params.augment) out.augment.push_back(&*augmentation);
   for (const auto& callback : params.callbacks) callback->prepare(out);
   return out;

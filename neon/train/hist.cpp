@@ -1,5 +1,6 @@
-// Hist: histograms of weights and gradients over the run, as neon 1.x wrote them: hist/LAYER_W of the metrics file,
-// (bins, points). They are counted inside the step: weights as the step finds them, gradients of its batch. In f16 it
+// Hist: histograms of weights, gradients and outputs of layers over the run, as neon 1.x wrote them: hist/LAYER_W of
+// the metrics file, (bins, points). They are counted inside the step: weights as the step finds them, the others of its
+// batch. In f16 it
 // also says which arrays f16 does not hold well, once each; whatever bins are asked for, that is seen in those of the
 // step, which tell every size.
 #include <algorithm>
@@ -68,7 +69,8 @@ struct HistParams {
     p("every", &HistParams::every, "Steps from one histogram to the next; 0: one in the last step of each epoch.",
       at_least(0), Unit{"steps"});
     p("tensors", &HistParams::tensors,
-      "Arrays of the layers to count: W and other weights, dW for the gradient of W, '*' for all.",
+      "Arrays of the layers to count: W and other weights, dW for the gradient of W, '*' for all of these, y for the "
+      "outputs (activations).",
       Alias{"filter_key"});
     p("bins", &HistParams::bins, "Number of bins; the last one begins at 2^(offset + bins).", closed(1, 1024));
     p("offset", &HistParams::offset, "Exponent of the first bin, which counts 2^offset and all smaller numbers.",
@@ -132,8 +134,11 @@ class Hist : public Parametrized<Callback, HistParams> {
         end.file->set(array.series, point, bins_);
       }
       if (dtype_ != DType::f16) continue;
-      if (array.gradient) judge_gradients(array, sizes, end.loss_scale, end.messages);
-      else judge_weights(array, sizes, end.messages);
+      switch (array.of) {
+        case Watched::Of::weights: judge_weights(array, sizes, end.messages); break;
+        case Watched::Of::gradients: judge_gradients(array, sizes, end.loss_scale, end.messages); break;
+        case Watched::Of::outputs: judge_outputs(array, sizes, end.messages); break;
+      }
     }
   }
 
@@ -156,6 +161,15 @@ class Hist : public Parametrized<Callback, HistParams> {
     if (range.large + range.infinite > kManyLarge * range.all && tell_once(array.large))
       messages.push_back(text("warning: ", percent((range.large + range.infinite) / range.all), " of the weights ",
                               array.name, " are close to the largest f16 or beyond; ", kWider));
+  }
+
+  // A step with infinite ones is skipped, and the loss scale halved.
+  void judge_outputs(const Watched& array, const Sizes& sizes, std::vector<std::string>& messages) {
+    const Range range(array, sizes, 1);
+    const double counted = range.all - range.infinite;
+    if (range.large > kManyLarge * counted && tell_once(array.large))
+      messages.push_back(text("warning: ", percent(range.large / counted), " of the outputs ", array.name,
+                              " are close to the largest f16; ", kWider));
   }
 
   // Some are 0 by right: of inputs that are, of rectifiers that are off. So the others say how many are too small.
@@ -188,7 +202,8 @@ class Hist : public Parametrized<Callback, HistParams> {
   DType dtype_ = DType::f32;
   std::map<std::string, double> told_;
 };
-NEON_REGISTER(Callback, Hist, "Writes histograms of the sizes of weights and gradients to the metrics file.");
+NEON_REGISTER(Callback, Hist,
+              "Writes histograms of the sizes of weights, gradients and outputs of layers to the metrics file.");
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "neon/core/key_error.h"
 #include "neon/core/message.h"
 
 namespace neon {
@@ -11,19 +12,58 @@ void Value_of<OutputParams>::read(const Setting& from, OutputParams& out, const 
     problems.add(from, text("expected an output, as in {layer: price, cost: MeanSquared}, found ", from.describe()));
     return;
   }
-  if (const Setting* const weights = from.is_map() ? from.find("class_weights") : nullptr) {
-    problems.add(*weights,
-                 "are for a spec with one cost; leave them out (weight is a factor of this output's cost, "
-                 "for all classes)");
-    return;
-  }
   out = read_params<OutputParams>(from, problems);
 }
 
 Setting Value_of<OutputParams>::write(const OutputParams& value) {
   Setting out = write_params(value);
-  std::erase_if(out.entries, [](const auto& entry) { return entry.value.is_null(); });
+  std::erase_if(out.entries, [&](const auto& entry) {
+    return entry.value.is_null() || (entry.key == "class_weights" && !value.class_weights.is_given());
+  });
   return out;
+}
+
+void check_class_weights(const OutputSpecs& outputs, const std::vector<NamedTarget>& targets) {
+  for (const auto& [name, output] : outputs) {
+    const auto target = std::ranges::find(targets, name, &NamedTarget::name);
+    if (output.class_weights.is_given() && target != targets.end() && target->classes() == 0)
+      fail_about("outputs", name, ": class_weights are for classes, and this target has ",
+                 target->kind == TargetKind::labels ? "labels" : "numbers", "; leave them out");
+  }
+}
+
+namespace {
+
+WeighedClasses classes_of_target(const std::string& name, const Data& data) {
+  const auto target = std::ranges::find(data.targets, name, &NamedTarget::name);
+  NEON_ASSERT(target != data.targets.end());
+  WeighedClasses out{"outputs", name + ": class_weights: ", target->names, target->classes(), 0, {}};
+  out.counts.assign(size_t(target->width), 0.0);
+  std::vector<double> row(size_t(target->width), 0.0);
+  for (int64_t i = 0; i < data.train.size(); ++i) {
+    put_compared(data.targets, size_t(target - data.targets.begin()), data.train.targets, i, row.data());
+    for (size_t c = 0; c < row.size(); ++c) out.counts[c] += row[c];
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::vector<double>> weights_of_outputs(const OutputSpecs& outputs, const Data& data) {
+  std::vector<std::vector<double>> out;
+  for (const auto& [name, output] : outputs) {
+    out.emplace_back();
+    if (output.class_weights.is_given())
+      out.back() = weights_of_classes(output.class_weights, classes_of_target(name, data));
+  }
+  return out;
+}
+
+void set_class_weights(const OutputSpecs& outputs, const Data& data, Variables& variables) {
+  const std::vector<std::vector<double>> all = weights_of_outputs(outputs, data);
+  for (size_t i = 0; i < all.size(); ++i)
+    for (size_t c = 0; c < all[i].size() && variables.has(class_weights_of(i)); ++c)
+      variables.at(class_weights_of(i)).set(int64_t(c), all[i][c]);
 }
 
 WantedLayers layers_of_outputs(const OutputSpecs& outputs) {

@@ -9,6 +9,7 @@
 #include "models/output_costs.h"
 #include "models/step_graph.h"
 #include "neon/core/params.h"
+#include "neon/train/class_balance.h"
 
 namespace neon {
 
@@ -16,12 +17,16 @@ struct OutputParams {
   Made<Cost> cost;
   std::string layer;
   double weight = 1;
+  ClassWeights class_weights;
   std::optional<std::vector<Made<Metric>>> metrics;
   static void describe(auto&& p) {
     p("cost", &OutputParams::cost, "Cost of this output with its target.", Required{});
     p("layer", &OutputParams::layer,
       "Name of the layer whose output it is. Default: the layer of the target's name, or else the last.");
     p("weight", &OutputParams::weight, "Factor of this cost in the sum of all.", at_least(0));
+    p("class_weights", &OutputParams::class_weights,
+      "Factors of the cost of a training sample, by its class of this target: balanced, [1, 50] or {dog: 50}; classes "
+      "without a number have 1.");
     p("metrics", &OutputParams::metrics,
       "Results of this output to report at each evaluation. Default: Misclassification for classes, MultiLabelStats "
       "for "
@@ -42,6 +47,13 @@ using OutputSpecs = std::vector<std::pair<std::string, OutputParams>>;
 WantedLayers layers_of_outputs(const OutputSpecs& outputs);
 // Gives each output its layer; what is wrong is added to `problems`, at its place in `where`, the spec's value.
 void find_layers(OutputSpecs& outputs, const Network& network, const Setting& where, Problems& problems);
+
+// Throws a config error where an output has class weights and its target has no classes.
+void check_class_weights(const OutputSpecs& outputs, const std::vector<NamedTarget>& targets);
+// The weights of the classes of each output; of outputs without weights none.
+std::vector<std::vector<double>> weights_of_outputs(const OutputSpecs& outputs, const Data& data);
+// The same as the variables of a training step, if it has them.
+void set_class_weights(const OutputSpecs& outputs, const Data& data, Variables& variables);
 
 std::vector<OutputCosts::Part> parts_of(const OutputSpecs& outputs);
 // The metrics of all outputs, and the cost of each.

@@ -67,10 +67,11 @@ void ProgressLine::step(const ProgressState& s) {
 }
 
 void ProgressLine::epoch(const ProgressState& s, const std::string& results) {
-  std::string line = phase_words(s.phase) +
-                     formatted("epoch %*d/%d  cost %s  %s samples/s", s.epochs > 9 ? 2 : 1, int(s.epoch), int(s.epochs),
-                               cost_text(s.cost).c_str(), count_text(s.samples_per_second).c_str()) +
-                     data_text(s.waiting);
+  std::string line =
+      phase_words(s.phase) +
+      formatted("epoch %*d/%d  cost %s", s.epochs > 9 ? 2 : 1, int(s.epoch), int(s.epochs), cost_text(s.cost).c_str()) +
+      (s.output_costs.empty() ? "" : " (" + s.output_costs + ")") +
+      formatted("  %s samples/s", count_text(s.samples_per_second).c_str()) + data_text(s.waiting);
   if (s.skipped) line += formatted("  skipped %d", int(s.skipped));
   if (!results.empty()) line += "  " + results;
   if (enabled_) message(line);

@@ -16,6 +16,7 @@ struct ProgressState {
   int64_t epoch = 0, epochs = 0, step = 0, steps = 0;  // step within the epoch
   std::string phase;                                   // "": the run has no phases
   double cost = 0;                                     // mean of the last steps
+  std::string output_costs;                            // of an epoch, by the name of the output; "": it has one
   double samples_per_second = 0;
   double seconds_left = 0;
   double waiting = 0;   // share of time spent waiting for data

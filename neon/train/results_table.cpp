@@ -52,11 +52,12 @@ std::vector<std::vector<std::string>> read_results(const std::string& path) {
 
 ResultsTable::ResultsTable(std::string path, const Experiment& experiment, const std::string& set,
                            const Position& position)
-    : path_(std::move(path)), names_{"cost"} {
+    : path_(std::move(path)), outputs_(experiment.params.outputs.size()), names_{"cost"} {
   if (set.empty()) names_.clear();
   for (const Metric::Result& result : set.empty() ? std::vector<Metric::Result>() : experiment.results())
     if (!std::ranges::count(names_, result.name)) names_.push_back(result.name);
   std::vector<std::string> columns = {"epoch", "step", "train_cost", "learning_rate", "seconds"};
+  for (const auto& [name, output] : experiment.params.outputs) columns.push_back("epoch_" + name + ".cost");
   for (const std::string& name : names_) columns.push_back(name.starts_with(kOfTraining) ? name : text(set, "_", name));
   const std::string content =
       csv_record(columns) + "\n" + (position.step > 0 ? kept_lines(path_, columns, position) : "");
@@ -67,9 +68,11 @@ ResultsTable::ResultsTable(std::string path, const Experiment& experiment, const
   end_ = content.size();
 }
 
-std::string ResultsTable::add(const Position& position, double cost, double rate, double seconds,
+std::string ResultsTable::add(const Position& position, const MeanCosts& costs, double rate, double seconds,
                               const std::map<std::string, double>& results) {
-  std::vector<std::string> cells = {text(position.epoch), text(position.step), text(cost), text(rate), text(seconds)};
+  std::vector<std::string> cells = {text(position.epoch), text(position.step), text(costs.all), text(rate),
+                                    text(seconds)};
+  for (size_t i = 0; i < outputs_; ++i) cells.push_back(i < costs.outputs.size() ? text(costs.outputs[i]) : "");
   for (const std::string& name : names_) {
     const auto found = results.find(name);
     cells.push_back(found == results.end() ? "" : text(found->second));

@@ -19,13 +19,14 @@ class ResultsTable {
   ResultsTable(std::string path, const Experiment& experiment, const std::string& set, const Position& position);
   // The epoch that the position has just completed; without results where it was not evaluated. Returns a warning once
   // where the line cannot be written, else "".
-  std::string add(const Position& position, double cost, double rate, double seconds,
+  std::string add(const Position& position, const MeanCosts& costs, double rate, double seconds,
                   const std::map<std::string, double>& results);
   // Writes lines that could not be written before, and returns the same.
   std::string flush();
 
  private:
   const std::string path_;
+  const size_t outputs_;            // that have targets of their own
   std::vector<std::string> names_;  // of the results, in the order of their columns
   FileHandle file_;
   size_t end_ = 0;       // of the lines that are in the file

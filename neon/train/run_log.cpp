@@ -58,6 +58,10 @@ RunLog::RunLog(const RunOptions& options, const Experiment& experiment, RunPlan&
     add("cost/generator", plan.epochs * plan.steps_per_epoch, DType::f32, "", "minibatch", "minibatch");
   add("time_markers/minibatch", plan.epochs, DType::f32, "minibatches", "epoch", "");
   add("epoch/cost", plan.epochs, DType::f64, "", "epoch", "");
+  for (const auto& [name, output] : experiment.params.outputs) {
+    output_costs_.push_back("epoch/" + name + ".cost");
+    add(output_costs_.back(), plan.epochs, DType::f64, "", "epoch", "");
+  }
   add("epoch/learning_rate", plan.epochs, DType::f64, "", "epoch", "");
   add("epoch/loss_scale", plan.epochs, DType::f64, "", "epoch", "");
   add("epoch/skipped_steps", plan.epochs, DType::f64, "steps", "epoch", "");
@@ -99,10 +103,12 @@ void RunLog::step(int64_t step, double cost) {
 
 void RunLog::player(int64_t step, double cost) { file_->set("cost/generator", step, cost); }
 
-void RunLog::epoch(const Position& position, double mean_cost, double rate, double seconds) {
+void RunLog::epoch(const Position& position, const MeanCosts& costs, double rate, double seconds) {
   const int64_t index = position.epoch - 1;
   file_->set("time_markers/minibatch", index, double(position.step));
-  file_->set("epoch/cost", index, mean_cost);
+  file_->set("epoch/cost", index, costs.all);
+  for (size_t i = 0; i < std::min(output_costs_.size(), costs.outputs.size()); ++i)
+    file_->set(output_costs_[i], index, costs.outputs[i]);
   file_->set("epoch/learning_rate", index, rate);
   file_->set("epoch/loss_scale", index, position.loss_scale);
   file_->set("epoch/skipped_steps", index, double(position.skipped));

@@ -17,7 +17,7 @@ class RunLog {
 
   void step(int64_t step, double cost);
   void player(int64_t step, double cost);
-  void epoch(const Position& position, double mean_cost, double rate, double seconds);
+  void epoch(const Position& position, const MeanCosts& costs, double rate, double seconds);
   void evaluation(int64_t epoch, const std::map<std::string, double>& results, double seconds);
   MetricsFile& file() { return *file_; }
   void flush() { file_->flush(); }
@@ -26,6 +26,7 @@ class RunLog {
 
  private:
   int64_t eval_freq_;
+  std::vector<std::string> output_costs_;  // series
   std::unique_ptr<MetricsFile> file_;
 };
 

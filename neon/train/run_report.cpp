@@ -113,16 +113,19 @@ void RunReport::evaluation(int64_t epoch, const std::map<std::string, double>& r
   if (log_) log_->evaluation(epoch, results, seconds);
 }
 
-void RunReport::epoch_metrics(const Position& position, double mean_cost, double rate,
+void RunReport::epoch_metrics(const Position& position, const MeanCosts& costs, double rate,
                               const std::map<std::string, double>& results) {
-  if (log_) log_->epoch(position, mean_cost, rate, clock_.took);
+  if (log_) log_->epoch(position, costs, rate, clock_.took);
   if (!results_) return;
-  if (const std::string warning = results_->add(position, mean_cost, rate, clock_.took, results); !warning.empty())
+  if (const std::string warning = results_->add(position, costs, rate, clock_.took, results); !warning.empty())
     message(warning);
 }
 
-void RunReport::epoch_line(const Position& position, double mean_cost, const std::string& results) {
-  ProgressState state = state_of(position, mean_cost);
+void RunReport::epoch_line(const Position& position, const MeanCosts& costs, const std::string& results) {
+  ProgressState state = state_of(position, costs.all);
+  const OutputSpecs& outputs = setup_.experiment.params.outputs;
+  for (size_t i = 0; i < std::min(outputs.size(), costs.outputs.size()); ++i)
+    state.output_costs += text(i ? ", " : "", outputs[i].first, " ", cost_text(costs.outputs[i]));
   state.epoch = position.epoch;
   state.phase = setup_.phase_after(position.epoch - 1).phase->name;
   line_.epoch(state, results);

@@ -43,9 +43,9 @@ class RunReport {
   void end_steps(double waited);
   void evaluation(int64_t epoch, const std::map<std::string, double>& results, double seconds);
   // The epoch that `position` has just completed: its numbers go to the metrics file, then its line to people.
-  void epoch_metrics(const Position& position, double mean_cost, double rate,
+  void epoch_metrics(const Position& position, const MeanCosts& costs, double rate,
                      const std::map<std::string, double>& results);
-  void epoch_line(const Position& position, double mean_cost, const std::string& results);
+  void epoch_line(const Position& position, const MeanCosts& costs, const std::string& results);
   // Samples that were left out since the last call.
   void left_out();
   void clear_line() { line_.clear(); }

@@ -13,6 +13,7 @@ RunSetup::RunSetup(Experiment& experiment_, Data data_, RunOptions options_, Ran
   step = step_options(options, params);
   check_batch(options, step, layout);
   check_balance(params.class_weights, params.draws_by_class(), layout);
+  check_class_weights(params.outputs, layout.targets);
   if (params.reset_period > 0 && !layout.streams)
     fail_about("reset_period", "is for samples that are pieces of streams, whose states layers carry on; leave it out");
   epochs = options.epochs.value_or(params.epochs);

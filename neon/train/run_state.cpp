@@ -22,6 +22,12 @@ constexpr const char* kEarlierPhases = "neon.earlier_phases";
 // JSON has no NaN; numbers travel as the shortest text that reads back.
 std::string exact(double value) { return number(value); }
 
+json exact_numbers(const std::vector<double>& values) {
+  json out = json::array();
+  for (const double value : values) out.push_back(exact(value));
+  return out;
+}
+
 double parse_exact(const json& value) {
   const auto written = value.get<std::string>();
   char* end = nullptr;
@@ -36,6 +42,7 @@ json position_json(const Position& p) {
           {"step", p.step},
           {"cost_sum", exact(p.cost_sum)},
           {"samples", p.samples},
+          {"output_cost_sums", exact_numbers(p.output_cost_sums)},
           {"loss_scale", exact(p.loss_scale)},
           {"good_steps", p.good_steps},
           {"skipped", p.skipped},
@@ -80,6 +87,10 @@ Position position_from(const json& j) {
   p.step = int64_t(whole_number(j, "step", 0, kMost));
   p.cost_sum = finite_number(j, "cost_sum", kLowest);
   p.samples = int64_t(whole_number(j, "samples", 0, kMost));
+  for (const json& sum : j.value("output_cost_sums", json::array())) {
+    p.output_cost_sums.push_back(parse_exact(sum));
+    if (!std::isfinite(p.output_cost_sums.back())) fail(ErrorKind::data, "output_cost_sums has ", sum.dump());
+  }
   p.loss_scale = finite_number(j, "loss_scale", 1);
   p.good_steps = int64_t(whole_number(j, "good_steps", 0, kMost));
   p.skipped = int64_t(whole_number(j, "skipped", 0, kMost));
@@ -105,6 +116,13 @@ Position position_from(const json& j) {
 }
 
 }  // namespace
+
+MeanCosts mean_costs(const Position& of) {
+  const double samples = double(std::max<int64_t>(of.samples, 1));
+  MeanCosts out{of.cost_sum / samples, of.output_cost_sums};
+  for (double& cost : out.outputs) cost /= samples;
+  return out;
+}
 
 void check_names(const RunOptions& options) {
   for (const auto& [key, value, where] : write_params(options).entries)

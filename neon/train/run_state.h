@@ -15,11 +15,12 @@
 namespace neon {
 
 struct Position {
-  int64_t epoch = 0;          // epochs done
-  int64_t step_in_epoch = 0;  // steps done of the next
-  int64_t step = 0;           // all steps done
-  double cost_sum = 0;        // of the epoch so far, each step's cost times its samples
-  int64_t samples = 0;        // of the epoch so far
+  int64_t epoch = 0;                          // epochs done
+  int64_t step_in_epoch = 0;                  // steps done of the next
+  int64_t step = 0;                           // all steps done
+  double cost_sum = 0;                        // of the epoch so far, each step's cost times its samples
+  int64_t samples = 0;                        // of the epoch so far
+  std::vector<double> output_cost_sums = {};  // as cost_sum, of each output that has a target of its own
   double loss_scale = 1;
   int64_t good_steps = 0;  // since the scale last changed
   int64_t skipped = 0;
@@ -39,6 +40,13 @@ struct Position {
   std::string run;           // names the run among the checkpoints of a folder
   std::string data;          // fingerprint() of the data it began with
 };
+
+// Mean costs of a training epoch: of all, and of each output that has a target of its own, without its weight.
+struct MeanCosts {
+  double all = 0;
+  std::vector<double> outputs = {};
+};
+MeanCosts mean_costs(const Position& of);
 
 // Throws a config error when one of the names cannot stand in a checkpoint, which holds UTF-8 alone.
 void check_names(const RunOptions& options);

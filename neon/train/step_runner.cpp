@@ -133,6 +133,7 @@ int64_t StepRunner::run(int64_t most) {
   most = full ? buckets_->alike(batch_number(), std::min(most, full_steps - position_.step_in_epoch)) : 1;
   for (const StepProgram& each : all)
     most = std::min<int64_t>({most, each.program->depth("cost"), each.program->depth("finite")});
+  for (const std::string& output : now.graph.output_costs) most = std::min<int64_t>(most, now.program->depth(output));
   if (setup_.scales_loss()) most = std::min(most, steps_to_growth(position_));
   const int64_t count = launch(all, most);
   if (count == 0) return 0;
@@ -153,6 +154,10 @@ int64_t StepRunner::run(int64_t most) {
 bool StepRunner::finish_step(StepProgram& now, int back) {
   const int64_t samples = std::min(setup_.step.batch, layout_.train_size - position_.step_in_epoch * setup_.step.batch);
   last_cost_ = now.program->recorded("cost", 0, back);
+  const std::vector<std::string>& output_costs = now.graph.output_costs;
+  position_.output_cost_sums.resize(output_costs.size());
+  for (size_t i = 0; i < output_costs.size(); ++i)
+    position_.output_cost_sums[i] += now.program->recorded(output_costs[i], 0, back) * double(samples);
   const bool finite = now.program->recorded("finite", 0, back) != 0;
   if (!finite) take_nonfinite(now, last_cost_);
   else if (setup_.scales_loss()) grow_loss_scale(position_);

@@ -11,7 +11,7 @@ namespace neon {
 bool Trainer::end_epoch() {
   Position& at = start_.position;
   report_.end_steps(runner_->feed().waited());
-  const double mean_cost = at.samples ? at.cost_sum / double(at.samples) : 0;
+  const MeanCosts costs = mean_costs(at);
   observer_.check_cost(at);
   if (!tuner_.tune(setup_, *phase_, at, variables_, report_.listener())) return false;
   std::map<std::string, double> results;
@@ -22,13 +22,14 @@ bool Trainer::end_epoch() {
     report_.evaluation(at.epoch + 1, results, now_seconds() - before);
   }
   const double rate = runner_->rate();  // also where a resumed run makes up for the end of an epoch
-  epoch_cost_ = mean_cost;
+  epoch_cost_ = costs.all;
   ++at.epoch;
   at.step_in_epoch = 0;
   at.cost_sum = 0;
+  at.output_cost_sums.clear();
   at.samples = 0;
-  report_.epoch_metrics(at, mean_cost, rate, results);
-  EpochEnd end{at.epoch, mean_cost, results, variables_, ""};
+  report_.epoch_metrics(at, costs, rate, results);
+  EpochEnd end{at.epoch, costs.all, results, variables_, ""};
   const auto& callbacks = setup_.experiment.params.callbacks;
   if (!callbacks.empty() && phase_->last) {
     variables_.to_host();
@@ -36,9 +37,9 @@ bool Trainer::end_epoch() {
   }
   if (const std::string why = sheets_.draw(setup_, at, variables_, report_.listener(), end); !why.empty())
     report_.message(text("warning: ", why));
-  report_.epoch_line(at, mean_cost, results_text(end.results, setup_.experiment, evaluations_->set_name()));
+  report_.epoch_line(at, costs, results_text(end.results, setup_.experiment, evaluations_->set_name()));
   if (!end.message.empty()) report_.message(end.message);
-  observer_.epoch_ended(at, mean_cost, *evaluations_);
+  observer_.epoch_ended(at, costs.all, *evaluations_);
   report_.left_out();
   return true;
 }

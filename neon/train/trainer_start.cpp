@@ -143,6 +143,7 @@ void Trainer::set_variables(const StoredRun* resume) {
       });
   }
   set_class_weights(setup_.experiment.params.class_weights, setup_.data, variables_);
+  set_class_weights(setup_.experiment.params.outputs, setup_.data, variables_);
   if (!resume && learns_from_images(setup_.step)) {
     report_.message(text("Whiten: learning from ", setup_.data.train.size(), " training images"));
     learn_from_images(setup_.step, setup_.data, variables_);

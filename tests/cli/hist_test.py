@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The Hist callback: what it counts, when, and what it warns of."""
+"""The Hist callback: what it counts, when, and what it warns of; and GradientNorm."""
 import h5py
 import numpy as np
 
@@ -41,6 +41,81 @@ def check_weights_and_gradients(case, device):
 
 
 class Hist(Case):
+    def test_histograms_of_outputs(self):
+        """Beside NumPy's, of batches of which the last is shorter; two ranks together count what one counts."""
+        rng = np.random.default_rng(5)
+        x, y = rng.normal(size=(21, 4)).astype("f4"), (np.arange(21) % 3).astype("i4")
+        np.savez(self.path("d.npz"), x_train=x, y_train=y)
+        spec = self.spec(dataset="{NPZ: {path: d.npz}}", batch_size="8", epochs="2", shuffle="false",
+                         callbacks="[Hist: {every: 1, tensors: [y, dW]}]")
+        run = ["-r", "1", "-d", "f64", "--set", "optimizer.learning_rate=0", spec]
+        self.neon("-s", "m", "-o", "1.h5", *run)
+        self.neon("-m", "2", "-o", "2.h5", *run)
+        stored = tensors(self.path("m"))[0]
+        w, v = (np.frombuffer(stored[f"Affine_{i}/W"][2]).reshape(shape) for i, shape in ((0, (8, 4)), (1, (3, 8))))
+        hidden = np.tanh(x.astype(float) @ w.T)
+        e = np.exp(hidden @ v.T)
+        for name, wanted in ("Affine_0_y", hidden), ("Affine_1_y", e / e.sum(1, keepdims=True)):
+            columns = [sizes(wanted[at:at + 8]) for at in (0, 8, 16)] * 2
+            for ranks in 1, 2:
+                with h5py.File(self.path(f"{ranks}.h5")) as file:
+                    self.assertEqual(sorted(file["hist"]), ["Affine_0_dW", "Affine_0_y", "Affine_1_dW", "Affine_1_y"])
+                    np.testing.assert_array_equal(file["hist/" + name][:].T, columns, err_msg=f"{name}, {ranks} ranks")
+
+    def test_histograms_of_outputs_leave_padding_out(self):
+        rng = np.random.default_rng(6)
+        x, lengths = rng.normal(size=(6, 5, 2)).astype("f4"), [5, 1, 3, 5, 2, 4]
+        for i, length in enumerate(lengths):
+            x[i, length:] = np.nan
+        np.savez(self.path("d.npz"), x_train=x, y_train=np.array([0, 1, 2, 0, 1, 2], "i4"))
+        layers = IRIS.replace("Tanh}\n", "Tanh}\n  - RecurrentMean\n")
+        spec = self.spec(layers, dataset="{NPZ: {path: d.npz, sequences: true}}", batch_size="6", epochs="1",
+                         callbacks="[Hist: {tensors: y}]")
+        self.neon("-r", "1", "-s", "m", "-o", "run.h5", "--set", "optimizer.learning_rate=0", spec)
+        w = np.frombuffer(tensors(self.path("m"))[0]["Affine_0/W"][2], "f4").reshape(8, 2).astype(float)
+        hidden = np.concatenate([np.tanh(x[i, :length] @ w.T) for i, length in enumerate(lengths)])
+        with h5py.File(self.path("run.h5")) as file:
+            np.testing.assert_array_equal(file["hist/Affine_0_y"][:, 0], sizes(hidden))
+            self.assertEqual(file["hist/RecurrentMean_0_y"][:].sum(), 6 * 8)
+
+    def test_outputs_of_branches_and_of_what_passes_on(self):
+        """A merge has outputs of its own, what passes its input on has none, and f16 is told of large ones."""
+        layers = ("layers: [Affine: {nout: 4, init: {Constant: 20000}}, MergeSum: [[SkipNode], [Affine: {nout: 4, init: {Constant: 0}}]],"
+                  " Affine: {nout: 3, init: {Constant: 0}, activation: Softmax}]\n")
+        spec = self.spec(IRIS[:IRIS.index("layers:")] + layers + IRIS[IRIS.index("cost:"):], callbacks="[Hist: {tensors: y}]")
+        said = self.neon("-r", "1", "-o", "run.h5", "--set", "optimizer.learning_rate=0", "-d", "bf16", spec).err
+        self.assertNotIn("f16", said)
+        with h5py.File(self.path("run.h5")) as file:
+            self.assertEqual(sorted(file["hist"]), ["Affine_0_y", "Affine_1_y", "Affine_2_y", "MergeSum_0_y"])
+        said = self.neon("-r", "1", "--set", "optimizer.learning_rate=0", "--set", "layers[0].init={Constant: 3000}", "-d", "f16", spec).err
+        self.assertEqual(len(support.re.findall(r"warning: [\d.]+ % of the outputs Affine_0_y are close to the largest f16; -d bf16", said)), 1, said)
+        self.refused(2, self.spec(callbacks="[Hist: {tensors: [Y]}]"), says="known: W, dW, y)")
+
+    def test_the_norm_of_the_gradient(self):
+        """A velocity after one step of rate 1/8 is -1/8 of the gradient; a clip comes after the norm."""
+        optimizer = "{GradientDescentMomentum: {learning_rate: 0.125, momentum_coef: 0.5%s}}"
+        for more, frozen in ("", "[]"), (", gradient_clip_norm: 0.01", "[]"), ("", "[Affine_0]"):
+            spec = self.spec(batch_size="120", optimizer=optimizer % more, callbacks="[GradientNorm]", freeze=frozen)
+            self.neon("-r", "3", "-e", "1", "-s", "one", "-o", "run.h5", spec)
+            stored = tensors(self.path("one"))[0]
+            velocity = np.concatenate([np.frombuffer(content, "f4") for name, (_, _, content) in stored.items() if name.endswith("/velocity")])
+            self.assertEqual(velocity.size, 24 if frozen == "[Affine_0]" else 32 + 24)
+            with h5py.File(self.path("run.h5")) as file:
+                found = file["gradient/norm"]
+                self.assertEqual((found.shape, found.attrs["time_markers"]), ((1,), "minibatch"))
+                if more:
+                    self.assertGreater(found[0], 0.1)
+                    self.assertAlmostEqual(8 * np.linalg.norm(velocity), 0.01, delta=1e-6)
+                else:
+                    self.assertAlmostEqual(found[0] / (8 * np.linalg.norm(velocity)), 1, delta=1e-6)
+        self.neon("-r", "3", "-o", "run.h5", self.spec(callbacks="[GradientNorm: {every: 5}]"))
+        self.neon("-r", "3", "-m", "2", "-o", "two.h5", "s.yaml")
+        with h5py.File(self.path("run.h5")) as one, h5py.File(self.path("two.h5")) as two:
+            self.assertEqual((one["gradient/norm"].shape, one["gradient/norm"].attrs["minibatch_freq"]), ((6,), 5))
+            np.testing.assert_allclose(two["gradient/norm"][:], one["gradient/norm"][:], rtol=1e-4)
+        self.assertIn("note: GradientNorm writes its curve to the metrics file", self.neon("s.yaml").err)
+        self.refused(2, self.spec(callbacks="[GradientNorm: {every: 33}]"), says="GradientNorm: every 33 steps, but the run has 32")
+
     def test_histograms_are_of_weights_and_gradients(self):
         check_weights_and_gradients(self, "cpu")
 
@@ -56,14 +131,14 @@ class Hist(Case):
         self.refused(2, self.spec(callbacks="[Hist: {tensors: []}]"), says="Hist: tensors names no array")
 
     def test_histograms_that_cannot_be(self):
-        self.refused(2, self.spec(callbacks="[Hist: {tensors: [dw]}]"), says=["Hist: no layer has 'dw'; did you mean dW", "known: W, dW)"])
+        self.refused(2, self.spec(callbacks="[Hist: {tensors: [dw]}]"), says=["Hist: no layer has 'dw'; did you mean dW", "known: W, dW, y)"])
         self.refused(2, self.spec(callbacks="[Hist: {every: 1000}]"), says="every 1000 steps, but the run has 32")
         self.refused(2, self.spec(callbacks="[Hist, Hist]"), says="Hist is given twice")
         self.refused(2, self.spec(callbacks="[Hist: {bins: 0}]"), says=["bins", "[1, 1024]"])
 
     def test_histograms_warn_of_numbers_that_f16_does_not_hold(self):
         small = IRIS.replace("nout: 8, init: Kaiming", "nout: 8, init: {Constant: 1.0e-5}")
-        large = IRIS.replace("nout: 8, init: Kaiming", "nout: 8, init: {Constant: 60000}")
+        large = IRIS.replace("nout: 8, init: Kaiming", "nout: 8, init: {Constant: 30000}")
         run = ["-r", "1", "-e", "2", "--set", "optimizer.learning_rate=0"]
         spec = self.spec(small, callbacks="[Hist: {tensors: W}]")
         said = self.neon(*run, "-d", "f16", spec).err

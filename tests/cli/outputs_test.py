@@ -47,14 +47,14 @@ class Net:
         price = x @ self.w["price/W"].T + self.w["price_bias/b"]
         return price[:, 0], softmax(x @ self.w["grade/W"].T + self.w["grade_bias/b"])
 
-    def costs(self, x, price, grade):
+    def costs(self, x, price, grade, of_classes=np.ones(3)):
         y, p = self.outputs(x)
-        return 0.5 * np.mean((y - price) ** 2), -np.mean(np.log(p[np.arange(len(x)), grade]))
+        return 0.5 * np.mean((y - price) ** 2), -np.mean(of_classes[grade] * np.log(p[np.arange(len(x)), grade]))
 
-    def step(self, x, price, grade, rate, weights=(0.7, 2)):
+    def step(self, x, price, grade, rate, weights=(0.7, 2), of_classes=np.ones(3)):
         y, p = self.outputs(x)
         dy = weights[0] * (y - price)[:, None] / len(x)
-        dz = weights[1] * (p - np.eye(3)[grade]) / len(x)
+        dz = weights[1] * of_classes[grade][:, None] * (p - np.eye(3)[grade]) / len(x)
         for head, d in ("price", dy), ("grade", dz):
             self.w[head + "/W"] -= rate * d.T @ x
             self.w[head + "_bias/b"] -= rate * d.sum(0)
@@ -128,6 +128,50 @@ class Outputs(Case):
         self.assertEqual(found.shape, wanted.shape)
         self.assertLess(np.abs(found - wanted).max(), 1e-5)
         self.assertLess(np.abs(found @ [0.7, 2] - total).max(), 1e-5)
+
+    def check_weighted(self, given, weights):
+        """Five epochs of one step each with weights of the grades, beside NumPy's: weights, and costs of the epochs."""
+        spec = self.write("s.yaml", SPEC.replace("weight: 2}", f"weight: 2, class_weights: {given}}}"))
+        net = Net(self.initial(spec))
+        x, price, grade = (np.asarray(a, float if i < 2 else int) for i, a in enumerate(rows(TRAIN, 1)))
+        check = support.re.search(r"cost    begins at ([\d.]+); ([\d.]+) for the same", self.neon("-r", "1", "check", spec).out)
+        shares = weights * np.bincount(grade) / TRAIN
+        constant = 0.7 * 0.5 * np.var(price) - 2 * np.sum(shares * np.log(shares / shares.sum()))
+        self.assertAlmostEqual(float(check[1]), np.dot([0.7, 2], net.costs(x, price, grade, weights)), delta=1e-3)
+        self.assertAlmostEqual(float(check[2]), constant, delta=1e-3)
+        wanted = []
+        for _ in range(5):
+            wanted.append(net.costs(x, price, grade, weights))
+            net.step(x, price, grade, 0.1, of_classes=weights)
+        said = self.neon("-r", "1", "-s", "m", "-o", "run.h5", spec).err
+        self.assertIn(f"epoch 5/5  cost {np.dot([0.7, 2], wanted[4]):.4f} (price {wanted[4][0]:.4f}, grade {wanted[4][1]:.4f})  ", said)
+        for name, array in self.weights("m").items():
+            self.assertLess(np.abs(net.w[name] - array).max(), 1e-9, name)
+        with h5py.File(self.path("run.h5")) as file:
+            found = np.stack([file["epoch/price.cost"][:], file["epoch/grade.cost"][:]], 1)
+        np.testing.assert_allclose(found, wanted, rtol=1e-9)
+
+    def test_costs_of_training_and_weights_of_classes(self):
+        self.write_tables()
+        counts = np.bincount(rows(TRAIN, 1)[2])
+        self.check_weighted("[]", np.ones(3))
+        self.check_weighted("balanced", TRAIN / (3 * counts))
+        self.check_weighted("[1, 0.25, 4]", np.array([1, 0.25, 4]))
+        self.check_weighted("{mid: 3}", np.array([1, 1, 3]))
+
+    def test_costs_of_training_by_rank_and_in_two_parts(self):
+        """Whoever computes them, and whenever: the means of epochs of shorter batches are the same."""
+        self.write_tables()
+        spec = self.write("s.yaml", SPEC.replace("batch_size: 40", "batch_size: 9").replace("weight: 2}", "weight: 2, class_weights: balanced}"))
+        self.neon("-r", "1", "-s", "m", "-o", "one.h5", spec)
+        self.neon("-r", "1", "-m", "2", "-o", "two.h5", spec)
+        self.neon("-r", "1", "-e", "2", "-s", "part", "-o", "parts.h5", spec)
+        self.neon("resume", "-e", "5", "part")
+        files = [h5py.File(self.path(name + ".h5")) for name in ("one", "two", "parts")]
+        one, two, parts = ([file[f"epoch/{name}.cost"][:] for name in ("price", "grade")] for file in files)
+        np.testing.assert_allclose(two, one, rtol=1e-9)
+        np.testing.assert_array_equal(parts, one)
+        np.testing.assert_allclose(np.dot([0.7, 2], one), files[0]["epoch/cost"][:], rtol=1e-9)
 
     def test_check_and_grad_check(self):
         self.write_tables()
@@ -321,8 +365,9 @@ epochs: 60
                 ("outputs", "{price: MeanSquared, gade: {layer: grade, cost: CrossEntropyMulti}}", "outputs: the data set has no target 'gade'; did you mean grade?"),
                 ("cost", "MeanSquared", "outputs and cost are both given"),
                 ("metrics", "[Accuracy]", "outputs have metrics of their own"),
-                ("class_weights", "balanced", "class_weights are for a spec with one cost"),
-                ("outputs.grade.class_weights", "balanced", "outputs.grade.class_weights: are for a spec with one cost; leave them out"),
+                ("class_weights", "balanced", "class_weights of the spec are for its one cost; give them to an output, as in outputs: {NAME: {"),
+                ("outputs.price.class_weights", "balanced", "outputs: price: class_weights are for classes, and this target has numbers; leave them out"),
+                ("outputs.grade.class_weights", "equal", "outputs.grade.class_weights"),
                 ("dataset.targets", "{price: number, garde: classes}", "targets: t.csv has no column 'garde'; did you mean grade?"),
                 ("dataset.targets", "{price: numbr, grade: classes}", "one of number, classes, labels"),
                 ("dataset.target", "price", "target and targets are both given"),
@@ -331,6 +376,9 @@ epochs: 60
                 ("dataset.columns", "{grade: category}", "columns: grade is a target; `targets` says its kind")):
             for verb in [], ["check"]:
                 self.refused(2, *verb, spec, "--set", f"{key}={value}", says=says)
+        for weights, says in (("[1, 2]", "has 2 numbers, the data set has 3 classes: one for each"), ("[0, 0, 0]", "are all 0"),
+                              ("{hig: 2}", "no class is named 'hig'; did you mean high?")):
+            self.refused(2, spec, "--set", f"outputs.grade.class_weights={weights}", says=f"outputs: grade: class_weights: {says}")
         self.refused(3, spec, "--set", "dataset.targets={price: number, grade: number}",
                      says=["t.csv:2:", "the target 'grade': ", "targets: {grade: classes} takes texts"])
         alone = self.write("a.yaml", SPEC[:SPEC.index("layers:")] + "layers: [Affine: {nout: 2, init: Kaiming}]\ncost: MeanSquared\n" + SPEC[SPEC.index("optimizer:"):])

@@ -1,15 +1,20 @@
 
 // Which curves share a chart, and all charts together.
 
-const kSections = [["Cost and metrics", /^(cost|metrics|multicost|gan)\/|^epoch\/cost$/], ["Times", /^time\//], ["Training", /^/]];
+const kSections = [["Cost and metrics", /^(cost|metrics|multicost|gan)\/|^epoch\/(.*\.)?cost$/], ["Times", /^time\//], ["Training", /^/]];
 const kOrder = ["Cost and metrics", "Training", "Times"];
 
 const kFirst = [/^cost\/train$/, /^cost\/loss$/, /^epoch\/cost$/, /^cost\//, /^metrics\/(?!train_)/, /^/];
 
-// With one run, the costs share a chart, and a metric of training samples joins that of the others.
+// The cost of one output in training, as epoch/price.cost.
+const isEpochCost = (name) => /^epoch\/.*\.cost$/.test(name);
+
+// With one run, the costs share a chart, also those of one output, and a metric of training samples joins that of the
+// others.
 function chartOf(name, runs) {
   if (runs.length === 1) {
     if (["cost/train", "cost/loss", "epoch/cost", "metrics/train_cost"].includes(name)) return "cost";
+    if (isEpochCost(name)) return labelOf("metrics/" + name.slice(6));
     if (name.startsWith("metrics/train_")) return labelOf("metrics/" + name.slice(14));
   }
   return labelOf(name);
@@ -25,7 +30,7 @@ function linesOfCharts(runs) {
       const lines = charts.get(title);
       const alone = runs.length === 1;
       lines.push({ curve, label: alone ? labelOf(curve.name) : run.name, index: alone ? lines.length : run.index,
-                   dashed: alone ? curve.name === "epoch/cost" : run.index >= 10 });
+                   dashed: alone ? curve.name === "epoch/cost" || isEpochCost(curve.name) : run.index >= 10 });
     }
   const rank = ([, lines]) => kFirst.findIndex((pattern) => pattern.test(lines[0].curve.name));
   return [...charts].sort((a, b) => rank(a) - rank(b));

@@ -50,10 +50,12 @@ class Run {
 const kLabels = {
   "cost/train": "training cost", "cost/loss": "evaluation cost", "epoch/cost": "training cost, mean of an epoch",
   "cost/generator": "generator's cost", "epoch/learning_rate": "learning rate", "epoch/loss_scale": "loss scale",
+  "gradient/norm": "gradient norm",
   "epoch/skipped_steps": "skipped steps", "time/epoch": "time of an epoch", "time/loss": "time of an evaluation",
   "time/steps_per_second": "throughput", "metrics/train_cost": "cost of first training samples",
 };
 function labelOf(name) {
+  if (/^epoch\/.*\.cost$/.test(name)) return name.slice(6) + " in training, mean of an epoch";
   return kLabels[name] ?? name.slice(name.indexOf("/") + 1).replaceAll("_", " ");
 }
 
