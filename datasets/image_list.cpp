@@ -7,6 +7,7 @@
 
 #include "datasets/csv.h"
 #include "datasets/gzip.h"
+#include "datasets/image_list_targets.h"
 #include "datasets/image_samples.h"
 #include "datasets/labels.h"
 #include "datasets/table_header.h"
@@ -21,6 +22,8 @@ struct ListParams : ImageParams {
   std::string path, root, test_list, header = "auto";
   double test = 0;
   int64_t classes = 0;
+  ListTargets targets;
+  bool standardize = true;
   std::vector<std::string> missing = default_missing_marks();
   static void describe(auto&& p) {
     p("path", &ListParams::path,
@@ -43,8 +46,17 @@ struct ListParams : ImageParams {
       "Number of classes that are numbers; needed where some of them have no training image. 0: those listed, 0 to "
       "k - 1.",
       closed(0, 1e6));
+    p("targets", &ListParams::targets,
+      "Columns behind the files to predict in place of one class, by name or index. Each has an output of its own "
+      "(`outputs` of the spec). Kinds are number, classes, and labels, of which a cell has any number, as in "
+      "red;round. "
+      "Example: {age: number, breed: classes}.",
+      one_of({"number", "classes", "labels"}));
+    p("standardize", &ListParams::standardize,
+      "Brings targets that are numbers to mean 0 and deviation 1, measured on the training images; neon predict turns "
+      "outputs back.");
     p("missing", &ListParams::missing,
-      "Marks of a missing class beside the empty cell; letter case does not matter. A missing class is refused.");
+      "Marks of a missing target beside the empty cell; letter case does not matter. A missing target is refused.");
     ImageParams::describe(p);
   }
 };
@@ -53,12 +65,14 @@ struct ListParams : ImageParams {
 struct List {
   std::string path, content, root;
   LabelledImage::Part part = LabelledImage::train;
+  std::optional<ListCells> cells;  // of several targets
   List(std::string from, std::string folder, LabelledImage::Part to)
       : path(std::move(from)), content(read_maybe_gzip(path)), root(std::move(folder)), part(to) {}
-  CsvReader reader() const {
+  char delimiter() const {
     const bool tabs = path.ends_with(".tsv") || content.substr(0, content.find('\n')).find('\t') != content.npos;
-    return {content, tabs ? '\t' : ',', path};
+    return tabs ? '\t' : ',';
   }
+  CsvReader reader() const { return {content, delimiter(), path}; }
 };
 
 // A line of a list, which is borrowed.
@@ -90,25 +104,30 @@ bool is_list_header(const std::string& header, const CsvReader& reader, const En
   return true;
 }
 
-void read_list(const List& list, const std::string& header, const std::set<std::string>& known,
+void read_list(List& list, const ListTargets& targets, const std::string& header, const std::set<std::string>& known,
                std::vector<Entry>& out) {
   CsvReader reader = list.reader();
   std::vector<CsvCell> cells;
   std::optional<Entry> head;
   for (bool first = true; reader.next(cells); first = false) {
-    if (cells.size() != 2)
-      reader.fail_at(cells.front().at, text("expected a file and its class, found ", cells.size(), " cells"));
+    if (cells.size() != 2 && targets.empty())
+      reader.fail_at(cells.front().at, text("expected a file and its class, found ", cells.size(), " cells",
+                                            cells.size() > 2 ? "; targets names columns to predict" : ""));
+    if (cells.size() < 2) reader.fail_at(cells.front().at, "expected a file and its targets, found 1 cell");
     Entry entry{name_within(std::string(cells[0].text), list.root), std::string(cells[1].text), &list, cells[0].at,
                 cells[1].at};
     const bool there = known.contains(entry.file);
-    if (first && (header == "true" || !there) && is_list_header(header, reader, entry)) {
+    const bool is_header = first && (header == "true" || !there) && is_list_header(header, reader, entry);
+    if (first && !targets.empty()) list.cells.emplace(targets, reader, list.path, list.delimiter(), cells, is_header);
+    if (is_header) {
       head = std::move(entry);
       continue;
     }
     if (!there)
       reader.fail_at(entry.at, text("there is no file ", in_quotes(entry.file), " in ", list.root,
                                     "; names are from that folder on, and root: gives another"));
-    if (head && header == "auto" && head->label == entry.label)
+    if (list.cells) list.cells->add(reader, cells);
+    else if (head && header == "auto" && head->label == entry.label)
       fail(ErrorKind::config, reader.place(head->at), ": ",
            unclear_header(text("its class ", in_quotes(head->label), " is the class of another line")));
     out.push_back(std::move(entry));
@@ -196,24 +215,35 @@ class ImageList : public Parametrized<Dataset, ListParams> {
     check_image_params(params);
     if (params.test > 0 && !params.test_list.empty())
       fail(ErrorKind::config, "test and test_list are both given; leave one out");
+    if (!params.targets.empty() && params.classes > 0)
+      fail(ErrorKind::config, "classes is for lists of one class; targets says the kind of each, leave classes out");
+    if (has_names(params.targets) && params.header == "false")
+      fail(ErrorKind::config, "targets has names, and header: false says that columns have none; give indices");
   }
 
   Data load(const DataContext& context) const override {
-    return finish(load_image_set(*images(context), context), context);
+    std::shared_ptr<ListedTargets> several;
+    const ImageSet set = read(find_data_file(params.path, context), context, several);
+    Data out = finish(load_image_set(set, context), context);
+    if (several && params.standardize) several->targets.standardize(out, context);
+    return out;
   }
 
   DataCheck check(const DataContext& context) const override {
     DataCheck missing;
     const std::string path = find_data_file(params.path, context, missing.missing);
-    return path.empty() ? missing : finish(check_image_set(read(path, context), context));
+    std::shared_ptr<ListedTargets> several;
+    return path.empty() ? missing : finish(check_image_set(read(path, context, several), context));
   }
 
   std::shared_ptr<ImageSet> images(const DataContext& context) const override {
-    return std::make_shared<ImageSet>(read(find_data_file(params.path, context), context));
+    std::shared_ptr<ListedTargets> several;
+    return std::make_shared<ImageSet>(read(find_data_file(params.path, context), context, several));
   }
 
  private:
-  ImageSet read(const std::string& path, const DataContext& context) const {
+  // `several`: the targets, where the list has several.
+  ImageSet read(const std::string& path, const DataContext& context, std::shared_ptr<ListedTargets>& several) const {
     ImageSet out;
     out.source = path;
     out.params = params;
@@ -226,17 +256,36 @@ class ImageList : public Parametrized<Dataset, ListParams> {
     out.store = open_image_store(root);
     const std::set<std::string> known(out.store->names().begin(), out.store->names().end());
     std::vector<Entry> entries;
-    const List train(path, root, LabelledImage::train);
-    read_list(train, params.header, known, entries);
+    List train(path, root, LabelledImage::train);
+    const std::string header = has_names(params.targets) ? "true" : params.header;
+    read_list(train, params.targets, header, known, entries);
     if (entries.empty()) fail(ErrorKind::data, path, ": names no file that is in ", root);
     std::optional<List> test;
     if (!params.test_list.empty()) {
       test.emplace(find_data_file(params.test_list, context), root, LabelledImage::test);
-      read_list(*test, params.header, known, entries);
+      read_list(*test, params.targets, header, known, entries);
+      if (test->cells && test->cells->table().names != train.cells->table().names)
+        fail(ErrorKind::data, test->path, ": its columns are not those of ", train.path, " (the names differ)");
     }
     check_unique(entries);
-    ListLabels(params, entries).fill(least_classes(), out);
+    if (!params.targets.empty()) several = take_targets(train, test, entries, context, out);
+    else ListLabels(params, entries).fill(least_classes(), out);
     draw_test_images(out, {params.test}, common, context);
+    return out;
+  }
+
+  std::shared_ptr<ListedTargets> take_targets(List& train, std::optional<List>& test, const std::vector<Entry>& entries,
+                                              const DataContext& context, ImageSet& set) const {
+    if (const std::string others = train.cells->left_out(); !others.empty())
+      context.note(text(train.path, ": left out, since targets does not name them: ", others));
+    for (List* const list : {&train, test ? &*test : nullptr})
+      if (list) list->cells->know_file();
+    const Table* const tested = test ? &test->cells->table() : nullptr;
+    auto out = listed_targets(params.targets, params.missing, train.cells->table(), tested, context);
+    set.targets = out->named;
+    set.target_rows = out->rows;
+    for (const Entry& entry : entries)
+      set.images.push_back({entry.file, 0, entry.list->part, int64_t(set.images.size())});
     return out;
   }
 

@@ -143,8 +143,11 @@ namespace {
 // A text that differs from that of other samples, whatever their values.
 std::string identity_of(const ImageSet& set, const std::vector<LabelledImage>& images, const Shape& sample) {
   std::string all = text(sample.to_string(), set.params.size.to_string());
-  for (const LabelledImage& image : images)
+  for (const LabelledImage& image : images) {
     all += text(image.name, ' ', image.label, ' ', set.store->bytes_of(image.name), '\n');
+    for (int64_t k = 0; k < columns_of(set.targets); ++k)
+      all += text(set.target_rows.at(image.row * columns_of(set.targets) + k), '\n');
+  }
   return text("images ", crc32_of(all));
 }
 
@@ -153,7 +156,19 @@ double bytes_of(const ImageSet& set, const Shape& sample) {
 }
 
 bool is_streamed(const ImageSet& set, const Shape& sample, const DataContext& context) {
-  return is_streamed(set.params, bytes_of(set, sample), set.memory_share, set.store->only_in_order(), context);
+  const std::string only_held = "a list with several targets is held in memory";
+  return is_streamed(set.params, bytes_of(set, sample), set.memory_share,
+                     set.targets.empty() ? set.store->only_in_order() : only_held, context);
+}
+
+// The targets of these images: (n) i32 labels, or (n, columns) f32.
+Tensor targets_of(const ImageSet& set, std::vector<int64_t> of) {
+  for (int64_t& index : of)
+    index = set.targets.empty() ? set.images[size_t(index)].label : set.images[size_t(index)].row;
+  if (!set.targets.empty()) return take_rows(set.target_rows, of);
+  Tensor out(DType::i32, {int64_t(of.size())});
+  for (size_t i = 0; i < of.size(); ++i) out.set(int64_t(i), double(of[i]));
+  return out;
 }
 
 // By LabelledImage::Part.
@@ -184,8 +199,7 @@ std::array<Split, 3> held_images(const ImageSet& set, const Shape& sample, const
     if (n == 0) continue;
     const bool in_a_row = rows[part].back() - rows[part].front() == n - 1;
     out[part].inputs = in_a_row ? loader.pixels().rows(rows[part].front(), n) : take_rows(loader.pixels(), rows[part]);
-    out[part].targets = Tensor(DType::i32, {n});
-    for (int64_t i = 0; i < n; ++i) out[part].targets.set(i, images[size_t(rows[part][size_t(i)])].label);
+    out[part].targets = targets_of(set, rows[part]);
     for (const int64_t i : rows[part])
       if (!set.groups.empty()) out[part].groups.push_back(set.groups[size_t(i)]);
   }
@@ -214,6 +228,7 @@ SampleMeaning meaning_of_images(const ImageSet& set) {
   SampleMeaning out = set.params.meaning(image_sample_shape(set));
   out.classes = set.classes;
   out.class_names = set.class_names;
+  out.targets = set.targets;
   return out;
 }
 
@@ -273,8 +288,9 @@ DataCheck check_image_set(const ImageSet& set, const DataContext& context) {
   out.test_size = counts[LabelledImage::test];
   out.validation_size = counts[LabelledImage::validation];
   out.class_counts.resize(size_t(set.classes));
+  if (!set.targets.empty()) out.target = {columns_of(set.targets)};
   for (const LabelledImage& image : set.images)
-    if (image.part == LabelledImage::train) ++out.class_counts[size_t(image.label)];
+    if (set.targets.empty() && image.part == LabelledImage::train) ++out.class_counts[size_t(image.label)];
   out.streamed = is_streamed(set, out.sample, context);
   out.took_fold = set.took_fold;
   warn_of_sizes(set, context);

@@ -53,6 +53,7 @@ struct LabelledImage {
   std::string name;
   int32_t label = 0;
   Part part = train;
+  int64_t row = -1;  // of ImageSet::target_rows
 };
 // Images and what is known of them without their contents.
 struct ImageSet {
@@ -61,10 +62,12 @@ struct ImageSet {
   std::vector<LabelledImage> images;
   std::vector<std::string> class_names;  // empty where classes are numbers
   int64_t classes = 0;
-  ImageParams params;                // how the set has them read
-  double memory_share = 0.5;         // Dataset::Common::memory_share
-  std::vector<int64_t> groups = {};  // by image, as Split::groups; empty: not known
-  bool took_fold = false;            // the test images are those of the fold
+  ImageParams params;                     // how the set has them read
+  double memory_share = 0.5;              // Dataset::Common::memory_share
+  std::vector<NamedTarget> targets = {};  // in place of classes
+  Tensor target_rows = {};                // (n, columns of all) f32 of these; such a set is held in memory
+  std::vector<int64_t> groups = {};       // by image, as Split::groups; empty: not known
+  bool took_fold = false;                 // the test images are those of the fold
 };
 // LabelledImage::Part of a folder train, test, val ..., in small letters or capitals; -1: it says none.
 int part_named(std::string_view name);

@@ -182,6 +182,8 @@ class Packer {
 }  // namespace
 
 PackResult pack_images(const ImageSet& set, const std::string& folder, const PackOptions& options) {
+  if (!set.targets.empty())
+    fail(ErrorKind::config, set.source, ": shards hold one class for each image; leave targets out");
   return Packer(set, folder, options).run();
 }
 

@@ -21,6 +21,9 @@ constexpr double kShareByDefault = 0.2;
 constexpr const char* kTestStream = "images/test";
 constexpr int kRulesOfGroups = 4;
 
+// Images with several targets are drawn as of one class.
+int64_t classes_to_draw(const ImageSet& set) { return set.targets.empty() ? set.classes : 1; }
+
 // The images in an order drawn by the streams (seed, name/...): by class and name, wherever the folder or archive is.
 std::vector<int64_t> order_by_name(const ImageSet& set, uint64_t seed, std::string_view name) {
   struct Drawn {
@@ -49,7 +52,7 @@ void draw_by_place(ImageSet& set, int64_t count, const DataContext& context) {
   std::vector<int32_t> labels;
   for (const LabelledImage& image : set.images) labels.push_back(image.label);
   const auto n = int64_t(labels.size());
-  const auto order = context.rules >= 2 ? order_by_class(labels, set.classes, count, context.seed, kTestStream)
+  const auto order = context.rules >= 2 ? order_by_class(labels, classes_to_draw(set), count, context.seed, kTestStream)
                                         : drawn_order(n, context.seed, kTestStream);
   for (int64_t i = n - count; i < n; ++i) set.images[size_t(order[size_t(i)])].part = LabelledImage::test;
 }
@@ -69,7 +72,7 @@ namespace {
 
 // The default share of the images, without the last one of any class.
 int64_t count_by_default(const ImageSet& set) {
-  std::vector<bool> seen(static_cast<size_t>(set.classes));
+  std::vector<bool> seen(size_t(classes_to_draw(set)));
   for (const LabelledImage& image : set.images) seen[size_t(image.label)] = true;
   const auto n = int64_t(set.images.size());
   return std::min<int64_t>(std::llround(kShareByDefault * double(n)), n - std::ranges::count(seen, true));
@@ -78,7 +81,7 @@ int64_t count_by_default(const ImageSet& set) {
 GroupedSamples grouped_images(const ImageSet& set) {
   GroupedSamples out;
   for (const LabelledImage& image : set.images) out.labels.push_back(image.label);
-  out.classes = set.classes;
+  out.classes = classes_to_draw(set);
   out.groups = set.groups;
   return out;
 }
@@ -88,7 +91,7 @@ int64_t give_to_test(ImageSet& set, int64_t count, uint64_t seed) {
   set.groups = same_bytes(set);
   GroupedSamples samples = grouped_images(set);
   samples.order = order_by_name(set, seed, kTestStream);
-  samples.class_rank = drawn_order(set.classes, seed, text(kTestStream, "/classes"));
+  samples.class_rank = drawn_order(classes_to_draw(set), seed, text(kTestStream, "/classes"));
   const std::vector<bool> taken = take_groups(samples, count);
   for (size_t i = 0; i < taken.size(); ++i)
     if (taken[i]) set.images[i].part = LabelledImage::test;

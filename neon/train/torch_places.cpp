@@ -9,7 +9,7 @@ namespace neon {
 namespace {
 
 // The part of a module that an array is.
-std::string part_of(const std::string& array, const std::string& layer_class) {
+std::string part_of_module(const std::string& array, const std::string& layer_class) {
   if (array == "gmean") return "running_mean";
   if (array == "gvar") return "running_var";
   if (array == "gamma" || array == "W") return "weight";
@@ -58,7 +58,7 @@ std::vector<Place> places_of(const StepGraph& graph) {
   for (const Parameter& p : graph.parameters) {
     const auto [unit, array] = unit_and_array(p.name);
     const bool is_bias = p.layer_class == "Bias";
-    Place place{p.name, p.owner,       is_bias ? p.owner : unit, {p.layer}, part_of(array, p.layer_class),
+    Place place{p.name, p.owner,       is_bias ? p.owner : unit, {p.layer}, part_of_module(array, p.layer_class),
                 &p,     torch_shape(p)};
     if (p.layer_class != "BatchNorm" && p.layer != p.owner) place.modules.push_back(p.owner);
     out.push_back(std::move(place));
@@ -71,7 +71,7 @@ std::vector<Place> places_of(const StepGraph& graph) {
                    s.owner,
                    unit,
                    {gamma->layer},
-                   part_of(array, ""),
+                   part_of_module(array, ""),
                    nullptr,
                    s.shape,
                    array == "gmean",

@@ -1,0 +1,84 @@
+#include "datasets/image_list_targets.h"
+
+#include <algorithm>
+
+#include "neon/core/key_error.h"
+#include "neon/core/message.h"
+#include "neon/core/text.h"
+
+namespace neon {
+
+namespace {
+
+// The column that a key means; -1: it is no index.
+int64_t index_of(const std::string& key) {
+  double value = 0;
+  return parse_number(key, value) && value >= 0 && value == double(int64_t(value)) ? int64_t(value) : -1;
+}
+
+}  // namespace
+
+bool has_names(const ListTargets& targets) {
+  return std::ranges::any_of(targets, [](const auto& target) { return index_of(target.first) < 0; });
+}
+
+ListCells::ListCells(const ListTargets& targets, const CsvReader& reader, const std::string& path, char delimiter,
+                     const std::vector<CsvCell>& head, bool is_header) {
+  table_.path = path;
+  table_.delimiter = delimiter;
+  table_.columns = head.size();
+  for (const CsvCell& cell : head)
+    if (is_header) table_.names.emplace_back(cell.text);
+  for (const auto& [key, kind] : targets) {
+    const auto named = std::ranges::find(table_.names, key);
+    int64_t column = named != table_.names.end() ? named - table_.names.begin() : index_of(key);
+    if (column < 0)
+      fail_about("dataset", "targets: ", path, " has no column ", in_quotes(key), did_you_mean(key, table_.names));
+    if (column == 0) fail_about("dataset", "targets: the first column of ", path, " names the files");
+    if (column >= int64_t(head.size()))
+      reader.fail_at(head.front().at, text("there are ", head.size(), " columns, and targets names column ", key));
+    if (std::ranges::count(table_.target_columns, size_t(column)))
+      fail_about("dataset", "targets: column ", in_quotes(key), " of ", path, " is given twice");
+    table_.target_columns.push_back(size_t(column));
+  }
+  table_.targets.resize(targets.size());
+}
+
+void ListCells::add(const CsvReader& reader, const std::vector<CsvCell>& cells) {
+  if (cells.size() != table_.columns)
+    reader.fail_at(cells.front().at,
+                   text("expected ", table_.columns, " cells as in the first line, found ", cells.size()));
+  for (size_t k = 0; k < table_.target_columns.size(); ++k) {
+    const CsvCell& cell = cells[table_.target_columns[k]];
+    table_.unescaped.push_back({std::make_unique<const std::string>(cell.text), cell.at});
+    table_.targets[k].push_back(*table_.unescaped.back().text);
+  }
+}
+
+std::string ListCells::left_out() const {
+  std::vector<std::string> out;
+  for (size_t column = 1; column < table_.columns; ++column)
+    if (!std::ranges::count(table_.target_columns, column))
+      out.push_back(table_.names.empty() ? text(column) : table_.names[column]);
+  return join(out, ", ");
+}
+
+std::shared_ptr<ListedTargets> listed_targets(const ListTargets& targets, const std::vector<std::string>& missing,
+                                              const Table& train, const Table* test, const DataContext& context) {
+  CsvParams params;
+  params.targets = targets;
+  params.missing = missing;
+  auto out = std::make_shared<ListedTargets>(ListedTargets{CsvTargets(params, train, context), {}, {}});
+  SampleMeaning meaning;
+  out->targets.describe(train, meaning);
+  out->named = meaning.targets;
+  const Tensor own = out->targets.split_of(train).targets;
+  const Tensor more = test ? out->targets.split_of(*test).targets : Tensor(DType::f32, {0, own.shape()[1]});
+  out->rows = Tensor(DType::f32, {own.shape()[0] + more.shape()[0], own.shape()[1]});
+  const auto to = out->rows.as<float>();
+  std::ranges::copy(own.as<float>(), to.begin());
+  std::ranges::copy(more.as<float>(), to.begin() + own.elements());
+  return out;
+}
+
+}  // namespace neon

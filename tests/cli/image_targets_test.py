@@ -1,0 +1,124 @@
+#!/usr/bin/python3
+"""Several targets of images in a list: numbers, classes and labels in columns, beside formulas, and messages."""
+import json
+
+import numpy as np
+
+import support
+from support import Case, png
+
+SHAPE = (5, 6, 3)
+WEIGHT = 0.01
+SPEC = """\
+dataset: {ImageList: {path: list.csv, test_list: test.csv, targets: {age: number, breed: classes, tags: labels}}}
+layers:
+  - Affine: {name: age, nout: 1, inputs: data, init: {Constant: 0.01}}
+  - Affine: {name: breed, nout: 3, inputs: data, init: {Constant: 0.01}, activation: Softmax}
+  - Affine: {name: tags, nout: 2, inputs: data, init: {Constant: 0.01}, activation: Logistic}
+outputs:
+  age: {cost: MeanSquared, metrics: [MAE]}
+  breed: {cost: CrossEntropyMulti, weight: 0.5}
+  tags: {cost: CrossEntropyBinary, metrics: []}
+optimizer: {Adam: {learning_rate: 0.01}}
+batch_size: 10
+epochs: 1
+"""
+BREEDS, TAGS = ["beagle", "corgi", "pug"], ["old", "round"]
+
+
+class ImageTargets(Case):
+    def write_lists(self, separator=",", end="csv", header=True):
+        """30 and 10 images; the age follows from red, the breed is the brightest channel, tags follow from two pixels."""
+        rng = np.random.default_rng(3)
+        parts = {}
+        for name, count in ("list", 30), ("test", 10):
+            images, lines = [], [separator.join(["file", "age", "note", "breed", "tags"])] * header
+            for i in range(count):
+                image = rng.integers(0, 100, SHAPE, dtype=np.uint8)
+                image[:, :, i % 3] += 80
+                images.append(image)
+                self.write(f"{name}-{i}.png", png(image))
+            x = np.array(images) / 255
+            age, breed = 2 + 20 * x[:, :, :, 0].mean((1, 2)), np.arange(count) % 3
+            tags = np.stack([x[:, 0, 0, 1] > 0.3, x[:, 0, 1, 1] > 0.3], 1)
+            for i in range(count):
+                labels = ";".join(tag for tag, there in zip(TAGS, tags[i]) if there)
+                lines.append(separator.join([f"{name}-{i}.png", repr(float(age[i])), "x", BREEDS[breed[i]], labels]))
+            self.write(f"{name}.{end}", "\n".join(lines) + "\n")
+            parts[name] = x, age, breed, tags
+        return parts
+
+    def test_a_net_that_has_not_learnt(self):
+        """Its outputs follow from the sum of the pixels; numbers are those of the list, in its units."""
+        parts = self.write_lists()
+        said = self.neon("-r", "1", "-s", "m", "--set", "optimizer.Adam.learning_rate=0", self.write("s.yaml", SPEC)).err
+        self.assertIn("note: list.csv: left out, since targets does not name them: note\n", said)
+        self.assertIn("targets age (number), breed (3 classes), tags (2 labels)\n", self.neon("check", "s.yaml").out)
+        x, age, breed, tags = parts["test"]
+        mean, deviation = parts["list"][1].mean(), parts["list"][1].std()
+        z = WEIGHT * x.sum((1, 2, 3))
+        p = 1 / (1 + np.exp(-z))[:, None]
+        wanted = {"age.MAE": np.mean(np.abs(z * deviation + mean - age)),
+                  "age.cost": 0.5 * np.mean((z - (age - mean) / deviation) ** 2), "breed.cost": np.log(3),
+                  "tags.cost": -np.mean(np.sum(np.where(tags, np.log(p), np.log(1 - p)), 1))}
+        wanted["cost"] = wanted["age.cost"] + 0.5 * wanted["breed.cost"] + wanted["tags.cost"]
+        results = json.loads(self.neon("eval", "m", "--format", "json").out)
+        for name, value in wanted.items():
+            self.assertAlmostEqual(results[name], value, delta=1e-4 * abs(value), msg=name)
+        again = json.loads(self.neon("eval", "m", "test.csv", "--format", "json").out)
+        self.assertEqual(again, results)
+
+    def test_it_learns_and_predicts(self):
+        parts = self.write_lists("\t", "tsv")
+        spec = self.write("s.yaml", SPEC.replace(".csv", ".tsv").replace("init: {Constant: 0.01}", "init: Kaiming"))
+        self.neon("-r", "1", "-e", "60", "-s", "m", spec)
+        results = json.loads(self.neon("eval", "m", "--format", "json").out)
+        self.assertEqual(results["breed.Top1Misclass"], 0)
+        _, age, breed, _ = parts["test"]
+        self.assertLess(results["age.MAE"], 0.3 * age.std())
+        lines = self.neon("predict", "m", *(f"test-{i}.png" for i in range(10)), "--format", "csv").out.splitlines()
+        rows = [dict(zip(lines[0].split(","), line.split(","))) for line in lines[1:]]
+        self.assertEqual([row["breed"] for row in rows], [BREEDS[k] for k in breed])
+        found = np.array([float(row["age"]) for row in rows])
+        self.assertAlmostEqual(np.mean(np.abs(found - age)), results["age.MAE"], delta=1e-4)
+
+    def test_columns_by_index_and_shares_of_a_list(self):
+        self.write_lists(header=False)
+        dataset = "dataset: {ImageList: {path: list.csv, test: 0.2, targets: {1: number, 3: classes, 4: labels}}}\n"
+        rest = SPEC[SPEC.index("layers:"):]
+        for number, name in ("1", "age"), ("3", "breed"), ("4", "tags"):
+            rest = rest.replace(f"  {name}: {{", f"  {number}: {{layer: {name}, ")
+        spec = self.write("s.yaml", dataset + rest)
+        self.assertIn("24 training and 6 test samples", self.neon("check", spec).out)
+        self.neon("-r", "1", spec)
+        self.neon("-r", "1", spec, "--set", "dataset.folds=3", "--set", "dataset.fold=2", "--set", "dataset.test=0")
+
+    def test_mistakes(self):
+        self.write_lists()
+        spec = self.write("s.yaml", SPEC)
+        lines = self.read("list.csv").decode().splitlines()
+        for key, value, says in (
+                ("dataset.targets", "{aeg: number}", "targets: list.csv has no column 'aeg'; did you mean age?"),
+                ("dataset.targets", "{0: number}", "targets: the first column of list.csv names the files"),
+                ("dataset.targets", "{age: numbers}", "one of number, classes, labels"),
+                ("dataset.header", "false", "targets has names, and header: false says that columns have none"),
+                ("dataset.classes", "3", "classes is for lists of one class"),
+                ("dataset.stream", "true", "a list with several targets is held in memory")):
+            self.refused(2, spec, "--set", f"{key}={value}", says=says)
+        for row, says in ((lines[5].replace(",corgi", ",corgi,x"), "bad.csv:6:1: expected 5 cells as in the first line, found 6"),
+                          (lines[5].replace(lines[5].split(",")[1], ""), "the target 'age': "),
+                          (lines[5].replace(lines[5].split(",")[1], "red"), "targets: {age: classes} takes texts"),
+                          (lines[5].replace("list-4", "no"), "bad.csv:6:1: there is no file 'no.png'")):
+            self.write("bad.csv", "\n".join(lines[:5] + [row] + lines[6:]) + "\n")
+            self.refused(3, spec, "--set", "dataset.path=bad.csv", says=["bad.csv:6:", says])
+        self.write("bad.csv", self.read("test.csv").decode().replace("corgi", "korgi"))
+        self.refused(3, spec, "--set", "dataset.test_list=bad.csv", says=["bad.csv:3:", "class 'korgi' is not one of the training file's; did you mean corgi?"])
+        self.write("bad.csv", self.read("test.csv").decode().replace("note", "remark"))
+        self.refused(3, spec, "--set", "dataset.test_list=bad.csv", says="bad.csv: its columns are not those of list.csv (the names differ)")
+        plain = self.write("p.yaml", "dataset: {ImageList: {path: list.csv}}\n" + SPEC[SPEC.index("layers:"):])
+        self.refused(3, plain, says="expected a file and its class, found 5 cells; targets names columns to predict")
+        self.refused(2, "data", "pack", spec, "shards", says="shards hold one class for each image; leave targets out")
+
+
+if __name__ == "__main__":
+    support.main()
