@@ -1,6 +1,7 @@
 // neon plot [RUN...]: runs as a page, in the terminal, as CSV.
 #include <filesystem>
 
+#include "neon/cli/live_views.h"
 #include "neon/cli/output_place.h"
 #include "neon/cli/page_file.h"
 #include "neon/cli/plotted_runs.h"
@@ -42,13 +43,13 @@ std::vector<std::string> plotted_paths(const CommandLine& line) {
   return paths;
 }
 
-// Serves the runs until Ctrl-C. They are read anew for each answer, from the files that the command line names; graphs,
-// evaluations and pictures are those of the beginning.
+// Serves the runs until Ctrl-C. They are read anew for each answer, from the files that the command line names.
 void serve_runs(const CommandLine& line, const std::vector<std::string>& paths) {
   const std::vector<ReportedRun> begun = plotted_runs(line, paths, true);
+  LiveViews views(line, begun);
   const auto now = [&] {
     std::vector<ReportedRun> runs = plotted_runs(line, paths, false);
-    for (size_t i = 0; i < runs.size(); ++i) runs[i].views = begun[i].views;
+    views.give(runs);
     return page_data(runs);
   };
   const LiveOptions options{line.of_verb.host.empty() ? "127.0.0.1" : line.of_verb.host,

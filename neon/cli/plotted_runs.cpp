@@ -6,6 +6,7 @@
 
 #include "datasets/file.h"
 #include "neon/cli/run_evaluation.h"
+#include "neon/cli/scratch_folder.h"
 #include "neon/cli/session.h"
 #include "neon/core/error.h"
 #include "neon/train/terminal.h"
@@ -13,24 +14,6 @@
 namespace neon {
 
 namespace {
-
-// A folder for the files of an evaluation, until the page has them.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "neon-plot-XXXXXX").string();
-    if (!mkdtemp(name.data()))
-      fail(ErrorKind::failed, name, ": cannot make this folder: ", system_message(errno),
-           "; set TMPDIR to another one");
-    path = name;
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  std::string path;
-};
 
 void add_checkpoint_views(const CommandLine& line, ReportedRun& run, const PictureLimits& limits,
                           std::vector<std::string>& warnings) {

@@ -131,8 +131,8 @@ void serve_page(const LiveOptions& options, const std::function<std::string()>& 
          why_not_bound(options));
   const SignalGuard guard;
   const std::jthread watch([&server](const std::stop_token& ended) {
-    while (!ended.stop_requested() && stop_signal() == 0) std::this_thread::sleep_for(kLookForSignal);
-    server.stop();
+    for (; !ended.stop_requested(); std::this_thread::sleep_for(kLookForSignal))
+      if (stop_signal()) server.stop();  // which does nothing to a server that does not listen yet
   });
   ready(text("http://", options.host.find(':') == options.host.npos ? options.host : "[" + options.host + "]", ':',
              port, '/'));

@@ -96,5 +96,52 @@ class Live(support.Case):
         self.refused(2, "plot", "a.h5", "--port", "1", says="add --live")
 
 
+class LiveViews(support.Case):
+    """Pictures and evaluation of a run that goes on, and of the same run when it has ended."""
+    SPEC = """\
+dataset: {ImageFolder: {path: colours, size: 8}}
+layers:
+  - Conv: {fshape: 3, nofm: 4, padding: 1, init: Kaiming, activation: Rectlin}
+  - Affine: {nout: classes, init: Kaiming, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: {SGD: {learning_rate: 0.001}}
+batch_size: 8
+epochs: 1000000
+"""
+
+    def run_shown(self, wanted):
+        """The run of data.json, as soon as `wanted` holds for it."""
+        end = time.monotonic() + 40
+        while time.monotonic() < end:
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+            connection.request("GET", "/data.json")
+            run = json.loads(connection.getresponse().read())["runs"][0]
+            connection.close()
+            if wanted(run):
+                return run
+            time.sleep(0.2)
+        self.fail(f"not shown: status {run['status']}, sheets {[each['title'] for each in run['sheets']]}, evaluation {run['evaluation']}")
+
+    def test_pictures_while_a_run_goes_on(self):
+        support.write_colours(self)
+        del self.environment["NEON_NO_RUN_FOLDER"]
+        training = self.start("-r", "1", "--eval_freq", "1", self.write("s.yaml", self.SPEC))
+        self.addCleanup(training.kill)
+        self.began(training)
+        server = self.start("plot", "runs/s-1", "--live", "--port", "0")
+        for stop in server.stderr.close, server.stdout.close, server.wait, server.kill:
+            self.addCleanup(stop)
+        self.port = int(re.fullmatch(r"http://127\.0\.0\.1:(\d+)/ shows the runs; Ctrl-C ends this\n", server.stderr.readline())[1])
+        run = self.run_shown(lambda run: run["evaluation"] and len(run["sheets"]) >= 3)
+        self.assertEqual((run["status"], run["evaluation"]["note"]), ("running", "The best checkpoint so far; the run goes on."))
+        self.assertEqual([each["title"] for each in run["sheets"][:3]], ["Predictions", "Worst samples", "Filters of Conv_0"])
+        self.assertTrue(run["net"]["boxes"])
+        training.send_signal(signal.SIGINT)
+        self.ended(training, 30)
+        run = self.run_shown(lambda run: run["status"] != "running" and run["sheets"])
+        server.send_signal(signal.SIGINT)
+        self.assertEqual(server.wait(10), 0)
+
+
 if __name__ == "__main__":
     support.main()
