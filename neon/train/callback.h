@@ -22,7 +22,9 @@ struct RunPlan {
   std::vector<SeriesSpec> series;
   std::vector<AttributeSpec> attributes;
   std::vector<std::string> messages;
-  bool begins = true;  // false: a resumed run, which repeats no message of its begin
+  std::string run_folder = {};  // "": the run has none
+  bool leads = true;            // of several ranks one writes what a callback writes
+  bool begins = true;           // false: a resumed run, which repeats no message of its begin
 };
 
 // A callback sees this when a step that it watches has ended.
@@ -40,7 +42,8 @@ struct EpochEnd {
   double train_cost = 0;                  // mean over the epoch
   std::map<std::string, double> results;  // of the evaluation, when there was one: "cost", "Top1Misclass"
   Variables& variables;
-  std::string message;  // a line for the user
+  std::string message;       // a line for the user
+  double learning_rate = 0;  // of the first optimizer, in the last step
   // A sheet of so many images of the net's generator is drawn there; "": none is.
   std::string sheet;
   int64_t sheet_images = 0;

@@ -29,7 +29,7 @@ bool Trainer::end_epoch() {
   at.output_cost_sums.clear();
   at.samples = 0;
   report_.epoch_metrics(at, costs, rate, results);
-  EpochEnd end{at.epoch, costs.all, results, variables_, ""};
+  EpochEnd end{at.epoch, costs.all, results, variables_, "", rate};
   const auto& callbacks = setup_.experiment.params.callbacks;
   if (!callbacks.empty() && phase_->last) {
     variables_.to_host();

@@ -185,6 +185,8 @@ void Trainer::open_files() {
                {},
                {}};
   plan.begins = start_.position.step == 0;
+  plan.run_folder = options.run_folder;
+  plan.leads = setup_.leads();
   plan_callbacks(experiment, evaluations_->any(), plan);
   if (evaluations_->any()) plan.attributes.push_back({"", "evaluated", std::string(evaluations_->set_name())});
   if (checkpoints_.wanted()) check_names(options);
