@@ -22,7 +22,7 @@ Setting with_shared_init(Setting layer) {
   std::string unknown;
   const EntryInfo* entry = find_in_category(Layer::kCategory, layer.entries[0].key, unknown);
   if (!entry || !params.is_map() || !params.find("share")) return layer;
-  for (const Field& field : entry->schema->fields) {
+  for (const Field& field : entry->schema().fields) {
     if (!field.required || field.type != Initializer::kCategory) continue;
     bool given = params.find(field.name);
     for (const std::string& alias : field.aliases) given = given || params.find(alias);

@@ -5,9 +5,6 @@ namespace neon {
 
 namespace {
 
-struct ForeignName {
-  const char *category, *name, *mend;
-};
 constexpr ForeignName kForeignNames[] = {
     {"layer", "Flatten", "leave it out: Affine takes images as they are, and Reshape: [-1] makes one axis of them"},
     {"layer", "Dense", "write `Affine: {nout: N}`"},
@@ -97,10 +94,7 @@ constexpr ForeignName kForeignNames[] = {
     {"schedule", "StepLR", "write `Schedule: {step_config: EPOCHS, change: FACTOR}`"},
     {"schedule", "MultiStepLR", "write `Schedule: {step_config: [EPOCH, ...], change: FACTOR}`"},
 };
-[[maybe_unused]] const bool kAdded = [] {
-  for (const ForeignName& foreign : kForeignNames) add_foreign_name(foreign.category, foreign.name, foreign.mend);
-  return true;
-}();
+[[maybe_unused]] const bool kAdded = (add_foreign_names(kForeignNames), true);
 
 }  // namespace
 

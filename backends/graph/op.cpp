@@ -12,16 +12,22 @@ std::map<std::string, std::unique_ptr<Op>, std::less<>>& table() {
   return ops;
 }
 
+// With the rows.
+const auto& whole_table() {
+  static const auto& whole = (add_elementwise_ops(), table());
+  return whole;
+}
+
 }  // namespace
 
 const Op* find_op(std::string_view name) {
-  const auto found = table().find(name);
-  return found == table().end() ? nullptr : found->second.get();
+  const auto found = whole_table().find(name);
+  return found == whole_table().end() ? nullptr : found->second.get();
 }
 
 std::vector<const Op*> all_ops() {
   std::vector<const Op*> out;
-  for (const auto& [name, op] : table()) out.push_back(op.get());
+  for (const auto& [name, op] : whole_table()) out.push_back(op.get());
   return out;
 }
 

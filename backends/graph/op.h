@@ -75,6 +75,8 @@ std::string derivative_inputs(const elementwise::Row& row, int operand);
 const Op* find_op(std::string_view name);  // null when unknown
 std::vector<const Op*> all_ops();
 void add_op(Op op);
+// Rows of the elementwise table: ops that are added when one is first asked for.
+void add_elementwise_ops();
 
 struct OpRegistration {
   explicit OpRegistration(Op op) { add_op(std::move(op)); }

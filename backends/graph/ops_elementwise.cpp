@@ -80,7 +80,9 @@ bool is_cheap(std::string_view row) {
 // A logarithm, an exponential and products, which are more than kernels take along for nothing.
 double flops_of_power(const Graph& graph, const Node& node) { return 4 * flops_along(graph, node); }
 
-const bool rows_registered = [] {
+}  // namespace
+
+void add_elementwise_ops() {
   for (const elementwise::Row& row : elementwise::rows()) {
     bool differentiable = false;
     for (int i = 0; i < row.arity; ++i) {
@@ -100,10 +102,7 @@ const bool rows_registered = [] {
     add_op(
         {row.name, infer_elementwise, differentiable ? elementwise_gradient : nullptr, nullptr, traits, flops, &row});
   }
-  return true;
-}();
-
-}  // namespace
+}
 
 std::string derivative_inputs(const elementwise::Row& row, int operand) {
   std::string out;

@@ -28,15 +28,24 @@ void add_option(Setting& to, const std::string& field, const std::string& value,
   to.entries.push_back({field, std::move(setting), {}});
 }
 
+std::string version_line() { return text("neon ", version(), "\n"); }
+
 using Options = std::map<std::string, CLI::Option*>;
+
+// The values of an option in the order given.
+const std::vector<std::string>& results_of(const Options& options, const std::string& field) {
+  static const std::vector<std::string> none;
+  const auto found = options.find(field);
+  return found == options.end() ? none : found->second->results();
+}
 
 // Parses a file of options, if one is given, and the command line after it, so that the last value is the one that
 // counts. Returns how many of an option's values are the file's.
 std::map<std::string, size_t> parse_all(CLI::App& app, const Options& options, const std::vector<std::string>& given,
-                                        const CLI::Option& config) {
+                                        const CLI::Option* config) {
   std::map<std::string, size_t> of_file;
   parse(app, given);
-  const std::vector<std::string> files = config.results();
+  const std::vector<std::string> files = config ? config->results() : std::vector<std::string>();
   if (files.empty()) return of_file;
   if (files.size() > 1)
     fail(ErrorKind::config, "option -c,--config: ", in_quotes(files[0]), " and ", in_quotes(files[1]),
@@ -58,11 +67,14 @@ std::map<std::string, size_t> parse_all(CLI::App& app, const Options& options, c
   return of_file;
 }
 
-// All options, and the values that were given.
+// All options, and the values that were given. CLI11 has none of the options, which take it a millisecond, where no
+// argument looks like one.
 class Reader {
  public:
-  Reader() {
+  explicit Reader(const std::vector<std::string>& arguments)
+      : any_(std::ranges::any_of(arguments, [](const std::string& a) { return a.starts_with('-'); })) {
     for (const Option& option : all_options()) {
+      if (!any_) break;
       if (option.field == std::string_view("help")) continue;  // CLI11's own
       if (option.holder == Holder::line) add_own(option);
       else if (option.is_flag()) options_[option.field] = app_.add_flag(name(option), values_[option.field]);
@@ -77,7 +89,7 @@ class Reader {
     name_in_full(arguments);
     const std::vector<std::string> given = clear_arguments(arguments);
     try {
-      of_file_ = parse_all(app_, options_, given, *config_option_);
+      of_file_ = parse_all(app_, options_, given, config_option_);
     } catch (const CLI::CallForHelp&) {
       finished = true;
       out = help_asked_for();
@@ -86,7 +98,7 @@ class Reader {
     check_run_together(app_, given);
     if (flags_["version"]) {
       finished = true;
-      out = "neon " + std::string(version()) + "\n";
+      out = version_line();
       return line_;
     }
     settle_verb();
@@ -186,7 +198,7 @@ class Reader {
   // Values of an option that a later one replaces must be right all the same.
   template <typename Params>
   void check_replaced(const Option& option, Problems& problems) {
-    const std::vector<std::string>& given = options_[option.field]->results();
+    const std::vector<std::string>& given = results_of(options_, option.field);
     for (size_t i = 0; i + 1 < given.size(); ++i) {
       Setting one = Setting::map({});
       add_option(one, option.field, given[i], place_of(option, i));
@@ -199,15 +211,15 @@ class Reader {
   Setting given_of(Holder holder, Problems& problems) {
     Setting out = Setting::map({});
     for (const Option& option : all_options()) {
-      if (option.holder != holder || !options_[option.field]->count()) continue;
+      if (option.holder != holder || results_of(options_, option.field).empty()) continue;
       check_use(option);
       check_replaced<Params>(option, problems);
-      const size_t last = options_[option.field]->results().size() - 1;
+      const size_t last = results_of(options_, option.field).size() - 1;
       add_option(out, option.field, values_[option.field], place_of(option, last));
     }
     return out;
   }
-  bool was_typed(const Option& option) { return options_[option.field]->results().size() > of_file_[option.field]; }
+  bool was_typed(const Option& option) { return results_of(options_, option.field).size() > of_file_[option.field]; }
   void check_use(const Option& option) {
     const Verb* const verb = find_verb(line_.verb);
     // A file of options is for every verb; but an option that names its verbs means nothing to others.
@@ -248,7 +260,7 @@ class Reader {
 
   // The last value that the file of options gave, or the command line.
   std::string last(const char* field, bool in_file) {
-    const std::vector<std::string>& all = options_[field]->results();
+    const std::vector<std::string>& all = results_of(options_, field);
     const size_t begin = in_file ? 0 : of_file_[field], end = in_file ? of_file_[field] : all.size();
     return begin < end ? all[end - 1] : "";
   }
@@ -281,7 +293,7 @@ class Reader {
     bool any_typed = false;
     for (const Option& option : all_options()) {
       if (option.holder != Holder::run && option.holder != Holder::old) continue;
-      const std::vector<std::string>& given = options_[option.field]->results();
+      const std::vector<std::string>& given = results_of(options_, option.field);
       const bool asks_backend = option.field == std::string("gpu") || option.field == std::string("gpus") ||
                                 option.field == std::string("device_id");
       if (given.empty() || (option.field != field && !(asks_backend && field == "backend"))) continue;
@@ -296,7 +308,7 @@ class Reader {
   void take_flags(const std::vector<std::string>& arguments) {
     // A file of options may turn these off.
     const auto add_flag = [&](const std::string& flag, const char* field, bool value) {
-      if (!app_.count(flag)) return;
+      if (!any_ || !app_.count(flag)) return;
       const bool typed = std::ranges::any_of(arguments, [&](const auto& a) { return a.starts_with(flag); });
       add_option(line_.run_options, field, value ? "true" : "false", typed ? flag : config_);
     };
@@ -308,6 +320,7 @@ class Reader {
     line_.config = expand_home(config_);
   }
 
+  const bool any_;  // option may be given
   CLI::App app_;
   CommandLine line_;
   Options options_;
@@ -327,7 +340,13 @@ bool can_run_again(const CommandLine& line) {
 }
 
 CommandLine parse_command_line(std::vector<std::string> arguments, bool& finished, std::string& out) {
-  return Reader().read(std::move(arguments), finished, out);
+  finished = arguments == std::vector<std::string>{"--version"};
+  if (finished) {
+    out = version_line();
+    return {};
+  }
+  Reader reader(arguments);
+  return reader.read(std::move(arguments), finished, out);
 }
 
 }  // namespace neon

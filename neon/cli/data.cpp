@@ -49,7 +49,7 @@ int run_data_list(const CommandLine& line) {
   context.may_download = false;
   const std::string there = context.data_dir.empty() ? "" : " -w " + shell_word(context.data_dir);
   for (const auto& entry : Registry<Dataset>::get().entries()) {
-    if (needs_parameters(*entry->schema)) continue;
+    if (needs_parameters(entry->schema())) continue;
     const auto set = Registry<Dataset>::get().create(Setting::scalar(entry->name));
     DataCheck check;
     try {
@@ -71,7 +71,7 @@ int run_data_fetch(const CommandLine& line) {
   const DataContext context = data_context(line.run(), "", 0, warnings);
   std::string error;
   const EntryInfo* entry = find_in_category(Dataset::kCategory, name, error);
-  if (entry && needs_parameters(*entry->schema))
+  if (entry && needs_parameters(entry->schema()))
     fail(ErrorKind::config, entry->name, " reads your own files and has nothing to download; `neon data list` lists ",
          "the sets that have");
   const auto set = Registry<Dataset>::get().create(Setting::scalar(name));

@@ -18,7 +18,7 @@ class DataOverrides {
     name_ = resolved.is_map() ? resolved.entries.at(0).key : resolved.value;
     std::string error;
     if (const EntryInfo* const entry = find_in_category("dataset", name_, error))
-      own_ = entry->schema, common_ = entry->common;
+      own_ = &entry->schema(), common_ = entry->common ? &entry->common() : nullptr;
     const Setting* const set = opened.spec.find("dataset");
     if (set && set->is_map() && set->entries.size() == 1) written_ = &set->entries[0].value;
   }

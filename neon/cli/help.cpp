@@ -35,10 +35,10 @@ void print_schema(const Schema& schema) {
 void print_entry(const std::string& category, const EntryInfo& entry) {
   print_result(text(entry.name, " (", category, "): ", entry.sentence));
   if (!entry.aliases.empty()) print_result("  also written " + join(entry.aliases, ", "));
-  if (const auto& fields = entry.schema->fields; !fields.empty() && !fields.front().rest)
+  if (const auto& fields = entry.schema().fields; !fields.empty() && !fields.front().rest)
     print_result("  a single value sets " + fields.front().name);
-  print_schema(*entry.schema);
-  if (entry.common) print_schema(*entry.common);
+  print_schema(entry.schema());
+  if (entry.common) print_schema(entry.common());
 }
 
 std::vector<const EntryInfo*> everything_in(const Category& category) {
@@ -88,7 +88,7 @@ std::string having_parameter(const std::string& name) {
   std::vector<std::string> out;
   for (const Category& category : categories())
     for (const EntryInfo* entry : everything_in(category))
-      if (entry->schema->find(name)) out.push_back(entry->name);
+      if (entry->schema().find(name)) out.push_back(entry->name);
   constexpr size_t kMost = 12;
   if (out.size() <= kMost) return join(out, ", ");
   const size_t more = out.size() - kMost;

@@ -180,9 +180,10 @@ std::string owners_text(const std::string& key, const Schema& own) {
   const std::string name = own_key(key);
   std::vector<std::string> owners;
   for (const Category& category : categories()) {
-    if (!std::ranges::count(category.entries, &own, &EntryInfo::schema)) continue;
+    if (std::ranges::none_of(category.entries, [&](const EntryInfo* entry) { return &entry->schema() == &own; }))
+      continue;
     for (const EntryInfo* entry : category.entries)
-      if (entry->schema->find(name)) owners.push_back(entry->name);
+      if (entry->schema().find(name)) owners.push_back(entry->name);
   }
   if (owners.empty()) return "";
   std::ranges::sort(owners);

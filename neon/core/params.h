@@ -213,11 +213,12 @@ class SchemaBuilder : public FieldList {
 
 template <typename P>
 const Schema& schema_of() {
-  static const Schema schema = [] {
+  // Never destroyed: a program ends sooner.
+  static const Schema& schema = *[] {
     const auto probe = std::make_unique<const P>();
     detail::SchemaBuilder<P> builder(*probe);
     P::describe(builder);
-    return Schema(std::move(builder.fields));
+    return new Schema(std::move(builder.fields));
   }();
   return schema;
 }

@@ -1,32 +1,57 @@
 #include "neon/core/registry.h"
 
 #include <cctype>
-#include <functional>
-#include <map>
+#include <mutex>
 
 #include "neon/core/message.h"
 
 namespace neon {
 
-std::vector<Category>& categories() {
+namespace {
+
+// As far as they are made.
+std::vector<Category>& made_categories() {
   static std::vector<Category> all;
   return all;
 }
 
-namespace {
-
 Category& category_named(const char* name) {
-  for (Category& category : categories())
+  for (Category& category : made_categories())
     if (category.name == name) return category;
-  categories().push_back({name, {}, {}});
-  return categories().back();
+  made_categories().push_back({name, {}, {}});
+  return made_categories().back();
 }
+
+// Classes that wait to enter their tables, in the order of registration.
+constinit const Registered *first_waiting = nullptr, *last_waiting = nullptr;
+constinit std::mutex entering;
 
 bool has_name(const EntryInfo& entry, std::string_view name) {
   return entry.name == name || std::ranges::count(entry.aliases, name) > 0;
 }
 
 }  // namespace
+
+Registered::Registered(Enter enter, const char* name, const char* sentence, std::initializer_list<const char*> given)
+    : enter(enter), name(name), sentence(sentence), alias_count(given.size()) {
+  NEON_ASSERT(given.size() <= kMostAliases);
+  std::ranges::copy(given, aliases.begin());
+  (first_waiting ? last_waiting->next : first_waiting) = this;
+  last_waiting = this;
+}
+
+void enter_registered() {
+  const std::lock_guard lock(entering);
+  while (const Registered* const waiting = first_waiting) {
+    first_waiting = waiting->next;
+    waiting->enter(*waiting);
+  }
+}
+
+std::vector<Category>& categories() {
+  enter_registered();
+  return made_categories();
+}
 
 void add_to_category(const char* category, const EntryInfo* entry) {
   auto& entries = category_named(category).entries;
@@ -106,29 +131,31 @@ std::string mended(const char* category, std::string_view other, std::string_vie
   return text("`neon help ", name, "` explains it");
 }
 
-// Names of other frameworks, and what to write here.
-struct ForeignName {
-  std::string name, mend;
-};
-std::map<std::string, std::vector<ForeignName>, std::less<>>& foreign_names() {
-  static std::map<std::string, std::vector<ForeignName>, std::less<>> names;
+// Names of other frameworks.
+std::vector<std::span<const ForeignName>>& foreign_names() {
+  static std::vector<std::span<const ForeignName>> names;
   return names;
+}
+
+// The name of that category, or of any for "". Null for any other name.
+const ForeignName* find_foreign_name(std::string_view category, std::string_view name) {
+  for (const auto& names : foreign_names())
+    for (const ForeignName& foreign : names)
+      if ((category.empty() || category == foreign.category) && lower(foreign.name) == lower(name)) return &foreign;
+  return nullptr;
 }
 
 }  // namespace
 
-void add_foreign_name(const char* category, const char* name, const char* mend) {
-  foreign_names()[category].push_back({name, mend});
-}
+void add_foreign_names(std::span<const ForeignName> names) { foreign_names().push_back(names); }
 
 std::string foreign_name_mend(std::string_view name) {
-  for (const auto& [category, names] : foreign_names())
-    for (const ForeignName& foreign : names)
-      if (lower(foreign.name) == lower(name)) return foreign.mend;
-  return "";
+  const ForeignName* const foreign = find_foreign_name("", name);
+  return foreign ? foreign->mend : "";
 }
 
 const EntryInfo* find_in_category(const char* category, std::string_view name, std::string& error) {
+  enter_registered();
   constexpr size_t kMostNames = 24;  // that a message lists
   // A dotted path, as neon 1.x allowed (neon.layers.Affine), means its last part.
   const std::string_view last = name.substr(name.rfind('.') == name.npos ? 0 : name.rfind('.') + 1);
@@ -143,11 +170,10 @@ const EntryInfo* find_in_category(const char* category, std::string_view name, s
     all.push_back(entry->name);
     all.insert(all.end(), entry->aliases.begin(), entry->aliases.end());
   }
-  for (const ForeignName& foreign : foreign_names()[category])
-    if (lower(foreign.name) == lower(last)) {
-      error = text("unknown ", category, " ", in_quotes(name), "; ", foreign.mend);
-      return nullptr;
-    }
+  if (const ForeignName* const foreign = find_foreign_name(category, last)) {
+    error = text("unknown ", category, " ", in_quotes(name), "; ", foreign->mend);
+    return nullptr;
+  }
   if (const std::string other = other_category(last); !other.empty()) {
     error = text("unknown ", category, " ", in_quotes(name), ": that is ", with_article(other), "; ",
                  mended(category, other, last));

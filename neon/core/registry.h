@@ -1,8 +1,12 @@
 // One table per category of things that a spec can name: layers, activations, costs, optimizers ...
-// A thing registers itself at the end of its own file; the table is fixed after start-up.
+// A thing registers itself at the end of its own file; the table is fixed after start-up. It is made when it is first
+// asked for, so that a start costs little.
 #pragma once
 #include <algorithm>
+#include <array>
+#include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,8 +19,10 @@ namespace neon {
 struct EntryInfo {
   std::string name, sentence;
   std::vector<std::string> aliases;
-  const Schema* schema = nullptr;
-  const Schema* common = nullptr;  // parameters that all of the category share, e.g. a layer's name
+  // Its parameters. Made when they are first asked for: a start makes no schema.
+  const Schema& (*schema)() = nullptr;
+  // Parameters that all of the category share, e.g. a layer's name; null without any.
+  const Schema& (*common)() = nullptr;
 };
 
 // The tables themselves, for `neon help`: every category with its entries.
@@ -28,12 +34,30 @@ struct Category {
 };
 std::vector<Category>& categories();
 void add_form(const char* category, const EntryInfo* form);
-// A name that other frameworks have for what is written otherwise here: a message says so, "write MergeSum".
-void add_foreign_name(const char* category, const char* name, const char* mend);
+// Names that other frameworks have for what is written otherwise here: a message says so, "write MergeSum".
+struct ForeignName {
+  const char *category, *name, *mend;
+};
+void add_foreign_names(std::span<const ForeignName> names);  // which stay where they are
 // Advice for such a name of any category: "write `MergeSum`"; "" where the tables lack the name.
 std::string foreign_name_mend(std::string_view name);
 // Adds to the table of the category; a name or alias used twice in it throws.
 void add_to_category(const char* category, const EntryInfo* entry);
+
+// A class that has registered itself: enters its table when tables are first asked for.
+struct Registered {
+  using Enter = void (*)(const Registered& self);
+  Registered(Enter enter, const char* name, const char* sentence, std::initializer_list<const char*> aliases);
+  Registered(const Registered&) = delete;
+  const Enter enter;
+  const char* const name;
+  const char* const sentence;
+  static constexpr size_t kMostAliases = 6;
+  std::array<const char*, kMostAliases> aliases{};
+  size_t alias_count = 0;
+  mutable const Registered* next = nullptr;  // of those that wait
+};
+void enter_registered();
 // The entry of that name or alias; otherwise a message with the nearest known names in `error`.
 const EntryInfo* find_in_category(const char* category, std::string_view name, std::string& error);
 
@@ -64,7 +88,10 @@ class Registry {
     add_to_category(T::kCategory, entry.get());
     entries_.push_back(std::move(entry));
   }
-  const std::vector<std::unique_ptr<Entry>>& entries() const { return entries_; }
+  const std::vector<std::unique_ptr<Entry>>& entries() const {
+    enter_registered();
+    return entries_;
+  }
 
   // Null, with problems added, when the name is unknown or a parameter is wrong.
   std::unique_ptr<T> create(const Setting& from, Problems& problems, Setting* resolved = nullptr) const {
@@ -92,10 +119,10 @@ class Registry {
   }
 
   static Setting describe(const Entry& entry, const T& made) {
-    Setting out = entry.schema->write(made.params_address());
+    Setting out = entry.schema().write(made.params_address());
     if constexpr (requires { made.common; }) {
       if (!entry.common) return out;
-      for (auto& extra : entry.common->write(&made.common).entries) out.entries.push_back(std::move(extra));
+      for (auto& extra : entry.common().write(&made.common).entries) out.entries.push_back(std::move(extra));
     }
     return out;
   }
@@ -153,14 +180,18 @@ constexpr bool takes_common() {
 }
 
 template <typename T, typename Class>
-struct Registration {
-  Registration(const char* name, const char* sentence, std::vector<std::string> aliases = {}) {
+struct Registration : Registered {
+  Registration(const char* name, const char* sentence, std::initializer_list<const char*> aliases = {})
+      : Registered(enter_entry, name, sentence, aliases) {}
+
+ private:
+  static void enter_entry(const Registered& self) {
     auto entry = std::make_unique<typename Registry<T>::Entry>();
-    entry->name = name;
-    entry->sentence = sentence;
-    entry->aliases = std::move(aliases);
-    entry->schema = &schema_of<typename Class::Params>();
-    if constexpr (takes_common<T, Class>()) entry->common = &schema_of<typename T::Common>();
+    entry->name = self.name;
+    entry->sentence = self.sentence;
+    entry->aliases.assign(self.aliases.begin(), self.aliases.begin() + self.alias_count);
+    entry->schema = schema_of<typename Class::Params>;
+    if constexpr (takes_common<T, Class>()) entry->common = schema_of<typename T::Common>;
     entry->make = &make_registered<T, Class>;
     Registry<T>::get().add(std::move(entry));
   }

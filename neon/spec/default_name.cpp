@@ -86,8 +86,8 @@ class DefaultName {
     const auto add = [&](const Field* field, S& value) {
       if (field && field->type.ends_with("list of layers")) out.push_back(&value);
     };
-    for (auto& parameter : given.entries) add(entry->schema->find(parameter.key), parameter.value);
-    if (!given.is_map() && !entry->schema->fields.empty()) add(&entry->schema->fields[0], given);
+    for (auto& parameter : given.entries) add(entry->schema().find(parameter.key), parameter.value);
+    if (!given.is_map() && !entry->schema().fields.empty()) add(&entry->schema().fields[0], given);
     return out;
   }
 

@@ -21,7 +21,7 @@ const EntryInfo kRepeat{
     "Repeat",
     "Several copies of some layers, one after the other; NAME of a layer becomes NAME_1, NAME_2 ...",
     {},
-    &schema_of<Repeat>()};
+    schema_of<Repeat>};
 [[maybe_unused]] const bool kListed = (add_form("layer", &kRepeat), true);
 
 bool is_repeat(const Setting& item) {

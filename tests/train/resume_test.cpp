@@ -46,7 +46,7 @@ std::vector<std::string> optimizers() {
     if (category.name == "optimizer")
       for (const EntryInfo* entry : category.entries)
         if (entry->name != "MultiOptimizer")
-          out.push_back(entry->name + (entry->schema->find("learning_rate") ? ": {learning_rate: 0.01, " : ": {") +
+          out.push_back(entry->name + (entry->schema().find("learning_rate") ? ": {learning_rate: 0.01, " : ": {") +
                         "schedule: Stopping}");
   REQUIRE(out.size() >= 7);
   out.push_back("GradientDescentMomentum: {learning_rate: 0.01, momentum_coef: 0.9, schedule: Stopping}");
