@@ -14,6 +14,8 @@ namespace {
 
 constexpr double kMostBytes = 64 << 20;  // of samples to read, and of a step's values and weights: a check is short
 constexpr double kMostWork = 2e9;        // operations of a training step, of which the first cost takes a third
+// Up to this work the plain loops of f64 take some hundredths of a second at most, and oneDNN need not be loaded.
+constexpr double kLittleWork = 2e8;
 constexpr double kFarAbove = 3;
 
 }  // namespace
@@ -23,8 +25,9 @@ std::vector<std::string> initial_cost_lines(const OpenedSpec& spec, const RunOpt
   const ExperimentParams& params = spec.experiment->params;
   const double bytes = double(check.input_bytes() + check.target_bytes()) *
                        double(check.train_size + check.test_size + check.validation_size);
+  const double work = flops_of(step_graph, 0, step_graph.node_count());
   if (!spec.experiment->cost() || params.phases.size() > 0 || !check.found || check.streamed || check.train_size == 0 ||
-      bytes > kMostBytes || step_bytes > kMostBytes || flops_of(step_graph, 0, step_graph.node_count()) > kMostWork)
+      bytes > kMostBytes || step_bytes > kMostBytes || work > kMostWork)
     return {};
   std::vector<std::string> warnings;  // which the check has printed
   DataContext context = data_context(options, spec.folder, 0, warnings);
@@ -32,7 +35,7 @@ std::vector<std::string> initial_cost_lines(const OpenedSpec& spec, const RunOpt
   Data data = params.dataset->load(context);
   set_normalization(params.normalize, data);
   StepOptions step = step_options(options, params);
-  step.dtype = DType::f32;  // the numbers, not their rounding
+  step.dtype = work > kLittleWork ? DType::f32 : DType::f64;  // the numbers, not their rounding
   step.rounding = 0;
   step.seed = uint64_t(options.rng_seed.value_or(params.rng_seed.value_or(0)));
   if (step.batch > data.train.size() || learns_from_images(step)) return {};  // learning may take a minute
