@@ -1,6 +1,5 @@
 #include "datasets/download.h"
 
-#include <curl/curl.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -9,9 +8,8 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <memory>
-#include <mutex>
 
+#include "datasets/fetch_part.h"
 #include "datasets/file.h"
 #include "datasets/hash.h"
 #include "neon/core/error.h"
@@ -97,46 +95,23 @@ class PartFile {
   bool kept_ = false;
 };
 
-size_t receive(char* bytes, size_t one, size_t count, void* part) {
-  return static_cast<PartFile*>(part)->add({bytes, one * count}) ? count : 0;
-}
-
-struct CurlCleanup {
-  void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
-};
-
 // "" when the file came whole; otherwise what went wrong.
-std::string fetch(const Download& what, const std::string& url, double connect_seconds, PartFile& part) {
-  static std::once_flag once;
-  std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
-  const std::unique_ptr<CURL, CurlCleanup> handle(curl_easy_init());
-  if (!handle) fail(ErrorKind::memory, "libcurl has no memory for a download");
-  char detail[CURL_ERROR_SIZE] = "";
-  CURL* curl = handle.get();
-  const char* protocols = what.https_only ? "https" : "https,http";
-  curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
-  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, protocols);
-  curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, protocols);
-  curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
-  curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 5L);
-  curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L);
-  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, detail);
-  curl_easy_setopt(curl, CURLOPT_USERAGENT, "neon");
-  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, std::max(1L, long(connect_seconds * 1000)));
-  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1024L);
-  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, std::max(1L, long(what.stall_seconds)));
+std::string fetch(const Download& what, const std::string& url, double connect_seconds, PartFile& file) {
   // Slow but steady bytes pass the limit of a stall; the whole file has its own.
   const double most = connect_seconds + what.stall_seconds + double(what.size_cap) / what.least_rate;
-  curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, std::max(1L, long(most * 1000)));
-  curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(what.size_cap));
-  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &receive);
-  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &part);
-  const CURLcode code = curl_easy_perform(curl);
-  if (code == CURLE_OK) return "";
-  if (!part.trouble().empty()) return part.trouble();
-  if (code == CURLE_PARTIAL_FILE) return text("broke off after ", part.size(), " bytes");
-  return *detail ? detail : curl_easy_strerror(code);
+  const FetchOrder order{
+      .url = url,
+      .protocols = what.https_only ? "https" : "https,http",
+      .connect_seconds = connect_seconds,
+      .stall_seconds = what.stall_seconds,
+      .most_seconds = most,
+      .size_cap = what.size_cap,
+      .take = [](void* to, std::string_view bytes) { return static_cast<PartFile*>(to)->add(bytes); },
+      .to = &file};
+  const FetchOutcome outcome = part<FetchPart>().fetch(order);
+  if (outcome.came) return "";
+  if (!file.trouble().empty()) return file.trouble();
+  return outcome.broke_off ? text("broke off after ", file.size(), " bytes") : outcome.problem;
 }
 
 // "" when the right file is in place now.

@@ -9,12 +9,11 @@
 
 #include "datasets/image_colours.h"
 #include "datasets/image_kinds.h"
+#include "datasets/image_part.h"
 
 namespace neon {
 
 namespace {
-
-bool is_gif(std::string_view bytes) { return bytes.starts_with("GIF87a") || bytes.starts_with("GIF89a"); }
 
 #ifdef NEON_HAVE_GIF
 
@@ -141,6 +140,6 @@ Tensor read_gif(std::string_view, int, const std::string& source) { fail_missing
 
 }  // namespace
 
-const ImageKind kGifKind = {"GIF", {".gif"}, is_gif, gif_size, read_gif};
+const ImageDecoder kGifDecoder = {gif_size, read_gif};
 
 }  // namespace neon

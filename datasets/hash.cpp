@@ -1,62 +1,24 @@
 #include "datasets/hash.h"
 
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
 #include "datasets/file.h"
+#include "datasets/hash_part.h"
 #include "neon/core/error.h"
 
 namespace neon {
 
-namespace {
+Sha256::Sha256() : context_(part<HashPart>().begin()) {}
 
-EVP_MD_CTX* context_of(void* context) { return static_cast<EVP_MD_CTX*>(context); }
+Sha256::~Sha256() { part<HashPart>().free(context_); }
 
-std::string hex_digits(const unsigned char* bytes, unsigned size) {
-  std::string out;
-  for (unsigned i = 0; i < size; ++i) {
-    out += "0123456789abcdef"[bytes[i] >> 4];
-    out += "0123456789abcdef"[bytes[i] & 15];
-  }
-  return out;
-}
+void Sha256::add(std::string_view bytes) { part<HashPart>().add(context_, bytes); }
 
-void check(int code) {
-  if (code != 1) fail(ErrorKind::failed, "SHA-256 is not available in this machine's libcrypto");
-}
+std::string Sha256::hex() { return part<HashPart>().end(context_); }
 
-}  // namespace
-
-Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
-  if (!context_) fail(ErrorKind::memory, "no memory for a SHA-256 sum");
-  if (EVP_DigestInit_ex(context_of(context_), EVP_sha256(), nullptr) != 1) {
-    EVP_MD_CTX_free(context_of(context_));
-    check(0);
-  }
-}
-
-Sha256::~Sha256() { EVP_MD_CTX_free(context_of(context_)); }
-
-void Sha256::add(std::string_view bytes) { check(EVP_DigestUpdate(context_of(context_), bytes.data(), bytes.size())); }
-
-std::string Sha256::hex() {
-  unsigned char sum[EVP_MAX_MD_SIZE];
-  unsigned size = 0;
-  check(EVP_DigestFinal_ex(context_of(context_), sum, &size));
-  return hex_digits(sum, size);
-}
-
-std::string hmac_sha256(std::string_view key, std::string_view bytes) {
-  unsigned char sum[EVP_MAX_MD_SIZE];
-  unsigned size = 0;
-  check(HMAC(EVP_sha256(), key.data(), int(key.size()), reinterpret_cast<const unsigned char*>(bytes.data()),
-             bytes.size(), sum, &size) != nullptr);
-  return hex_digits(sum, size);
-}
+std::string hmac_sha256(std::string_view key, std::string_view bytes) { return part<HashPart>().hmac(key, bytes); }
 
 std::string sha256(std::string_view bytes) {
   Sha256 sum;

@@ -1,4 +1,4 @@
-// SHA-256, through OpenSSL's libcrypto (Debian: libssl-dev).
+// SHA-256, through OpenSSL's libcrypto (Debian: libssl-dev), which is loaded for the first sum.
 #pragma once
 #include <string>
 #include <string_view>

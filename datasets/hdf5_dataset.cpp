@@ -92,7 +92,7 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
     const std::string test_path = params.test.empty() ? "" : find_data_file(params.test, context);
     const auto [train, test] = check(out.source, test_path, arrays, output());
     check_arrays(
-        arrays, train, test, context, [&] { return Hdf5File(out.source).read("output", true); }, out);
+        arrays, train, test, context, [&] { return open_hdf5(out.source)->read("output", true); }, out);
     if (!params.targets.empty()) {
       out.targets = describe_targets(params.targets, params, context, reader(out.source));
       out.target = {columns_of(out.targets)};
@@ -106,7 +106,7 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
 
   static ReadTarget reader(const std::string& path) {
     return [path](const std::string& name) {
-      return std::pair{Hdf5File(path).read(name.c_str(), true), text(path, ": ", name)};
+      return std::pair{open_hdf5(path)->read(name.c_str(), true), text(path, ": ", name)};
     };
   }
 
@@ -123,7 +123,8 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
   static std::pair<SplitForm, SplitForm> check(const std::string& train, const std::string& test, ArrayParams& arrays,
                                                const char* output) {
     const ArrayParams given = arrays;
-    const Hdf5File file(train);
+    const auto opened = open_hdf5(train);
+    const Hdf5File& file = *opened;
     take_attributes(file, arrays);
     const SplitForm first{form(file, "input"), form(file, output)};
     check_mean(file);
@@ -131,7 +132,8 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
       check_forms(arrays, first, {});
       return {first, {}};
     }
-    const Hdf5File other(test);
+    const auto opened_test = open_hdf5(test);
+    const Hdf5File& other = *opened_test;
     ArrayParams again = given;
     take_attributes(other, again);
     if (again.classes != arrays.classes)
@@ -163,7 +165,8 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
   }
 
   static Hdf5Split read(const std::string& path, const ArrayParams& arrays, const char* output) {
-    const Hdf5File file(path);
+    const auto opened = open_hdf5(path);
+    const Hdf5File& file = *opened;
     const Shape sample = sample_shape(file.shape("input"), arrays, path + ": input");
     Hdf5Split out{{file.read("input", false), {}, path + ": input", path + ": output"}, {}};
     if (file.has("mean")) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "datasets/file.h"
+#include "datasets/hdf5_handle.h"
 
 namespace neon {
 
@@ -38,24 +39,29 @@ bool is_byte(hid_t type) {
   return H5Tget_class(type) == H5T_INTEGER && H5Tget_size(type) == 1 && H5Tget_sign(type) == H5T_SGN_NONE;
 }
 
-}  // namespace
+class OpenedHdf5 : public Hdf5File {
+ public:
+  explicit OpenedHdf5(const std::string& path) : Hdf5File(path), file_(open_file(path)) {}
+  bool has(const char* set) const override { return H5Lexists(file_, set, H5P_DEFAULT) > 0; }
+  Shape shape(const char* set) const override { return shape_of(open_set(set), set); }
+  bool is_floating(const char* set) const override { return H5Tget_class(type_of(open_set(set))) == H5T_FLOAT; }
+  bool is_bytes(const char* set) const override {
+    const Hdf5Handle type = type_of(open_set(set));
+    return is_byte(type) || is_bool(type);
+  }
+  Tensor read(const char* set, bool labels) const override;
+  std::vector<int64_t> attribute(const char* set, const char* key) const override;
 
-Hdf5File::Hdf5File(const std::string& path) : path_(path), file_(open_file(path)) {}
+ private:
+  Hdf5Handle open_set(const char* name) const;
+  Shape shape_of(hid_t set, const char* name) const;
+  void check_chunks(hid_t set, const Shape& shape, const char* name) const;
 
-bool Hdf5File::has(const char* set) const { return H5Lexists(file_, set, H5P_DEFAULT) > 0; }
+  QuietHdf5 quiet_;
+  Hdf5Handle file_;
+};
 
-Shape Hdf5File::shape(const char* set) const { return shape_of(open_set(set), set); }
-
-bool Hdf5File::is_floating(const char* set) const { return H5Tget_class(type_of(open_set(set))) == H5T_FLOAT; }
-
-bool Hdf5File::is_bytes(const char* set) const {
-  const Hdf5Handle type = type_of(open_set(set));
-  return is_byte(type) || is_bool(type);
-}
-
-int64_t Hdf5File::item(const char* set) const { return is_bytes(set) ? 1 : is_floating(set) ? 4 : 8; }
-
-Tensor Hdf5File::read(const char* name, bool labels) const {
+Tensor OpenedHdf5::read(const char* name, bool labels) const {
   const Hdf5Handle set = open_set(name), type = type_of(set);
   const bool whole = H5Tget_class(type) == H5T_INTEGER, truth = is_bool(type);
   const DType dtype = truth || (is_byte(type) && !labels) ? DType::u8 : whole && labels ? DType::i64 : DType::f32;
@@ -74,7 +80,7 @@ Tensor Hdf5File::read(const char* name, bool labels) const {
   return out;
 }
 
-std::vector<int64_t> Hdf5File::attribute(const char* name, const char* key) const {
+std::vector<int64_t> OpenedHdf5::attribute(const char* name, const char* key) const {
   const Hdf5Handle set = open_set(name);
   if (H5Aexists(set, key) <= 0) return {};
   const Hdf5Handle attribute(H5Aopen(set, key, H5P_DEFAULT), H5Aclose);
@@ -87,7 +93,7 @@ std::vector<int64_t> Hdf5File::attribute(const char* name, const char* key) cons
   return out;
 }
 
-Hdf5Handle Hdf5File::open_set(const char* name) const {
+Hdf5Handle OpenedHdf5::open_set(const char* name) const {
   H5L_info_t link;
   if (!has(name))
     fail(ErrorKind::data, path_, ": has no data set '", name, "': expected 'input' and 'output' as for HDF5Iterator");
@@ -105,7 +111,7 @@ Hdf5Handle Hdf5File::open_set(const char* name) const {
   return set;
 }
 
-Shape Hdf5File::shape_of(hid_t set, const char* name) const {
+Shape OpenedHdf5::shape_of(hid_t set, const char* name) const {
   const Hdf5Handle space(H5Dget_space(set), H5Sclose);
   const int rank = H5Sget_simple_extent_ndims(space);
   if (rank < 0 || rank > Shape::kMaxRank)
@@ -125,7 +131,7 @@ Shape Hdf5File::shape_of(hid_t set, const char* name) const {
 }
 
 // A chunk is unpacked as a whole, and may be larger than the data set that it is of.
-void Hdf5File::check_chunks(hid_t set, const Shape& shape, const char* name) const {
+void OpenedHdf5::check_chunks(hid_t set, const Shape& shape, const char* name) const {
   const Hdf5Handle plist(H5Dget_create_plist(set), H5Pclose);
   if (H5Pget_layout(plist) != H5D_CHUNKED) return;
   hsize_t sizes[Shape::kMaxRank] = {};
@@ -138,5 +144,11 @@ void Hdf5File::check_chunks(hid_t set, const Shape& shape, const char* name) con
     fail(ErrorKind::data, path_, ": '", name, "' has chunks of ", bytes_text(chunk), ", more than its ",
          bytes_text(whole), " in all; store it with smaller chunks");
 }
+
+std::unique_ptr<Hdf5File> open_file_of_hdf5(const std::string& path) { return std::make_unique<OpenedHdf5>(path); }
+
+const PartRegistration<Hdf5Part> hdf5_part({open_file_of_hdf5}, NEON_MODULE_VERSION);
+
+}  // namespace
 
 }  // namespace neon

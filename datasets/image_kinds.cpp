@@ -2,11 +2,7 @@
 
 #include <array>
 
-#include "datasets/png_image.h"
-
 namespace neon {
-
-const ImageKind kPngKind = {"PNG", {".png"}, is_png, png_size, read_png};
 
 std::span<const ImageKind> image_kinds() {
   static const std::array kinds = {kPngKind, kBmpKind, kGifKind, kTiffKind, kWebpKind};

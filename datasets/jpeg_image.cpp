@@ -1,3 +1,4 @@
+// JPEG images, by libjpeg (Debian: libjpeg-dev), and the table of the module.
 #include "datasets/jpeg_image.h"
 
 #include <cstdio>
@@ -9,6 +10,8 @@
 #include <csetjmp>
 #include <cstring>
 #include <vector>
+
+#include "datasets/image_part.h"
 
 namespace neon {
 
@@ -166,24 +169,13 @@ class Decoder {
   std::vector<uint8_t> lines_;
 };
 
-}  // namespace
-
-bool is_jpeg(std::string_view bytes) { return bytes.starts_with("\xff\xd8\xff"); }
-
-ImageSize jpeg_size(std::string_view bytes, const std::string& source) {
+ImageSize size_of_jpeg(std::string_view bytes, const std::string& source) {
   Decoder decoder(bytes, source);
   decoder.header();
   return decoder.size();
 }
 
-int64_t jpeg_denominator(const ImageSize& size, const SampleSize& wanted) {
-  for (const int64_t denominator : {8, 4, 2})
-    if (wanted.given() && size.height / denominator >= wanted.height && size.width / denominator >= wanted.width)
-      return denominator;
-  return 1;
-}
-
-Tensor read_jpeg(std::string_view bytes, int channels, int64_t denominator, const std::string& source) {
+Tensor decode_jpeg(std::string_view bytes, int channels, int64_t denominator, const std::string& source) {
   Decoder decoder(bytes, source);
   decoder.header();
   const ImageSize size = decoder.begin(channels, denominator);
@@ -192,8 +184,8 @@ Tensor read_jpeg(std::string_view bytes, int channels, int64_t denominator, cons
   return out;
 }
 
-ImageSize read_jpeg_to(std::string_view bytes, int channels, const SampleSize& middle, const std::string& source,
-                       const ImageSize& wanted, std::span<uint8_t> to, Resizer& resizer) {
+ImageSize decode_jpeg_to(std::string_view bytes, int channels, const SampleSize& middle, const std::string& source,
+                         const ImageSize& wanted, std::span<uint8_t> to, Resizer& resizer) {
   Decoder decoder(bytes, source);
   decoder.header();
   const int64_t denominator = jpeg_denominator(decoder.size(), middle);
@@ -205,5 +197,18 @@ ImageSize read_jpeg_to(std::string_view bytes, int channels, const SampleSize& m
   decoder.pixels(resizer);
   return wanted;
 }
+
+const PartRegistration<ImagePart> image_part({.png = kPngDecoder,
+                                              .gif = kGifDecoder,
+                                              .tiff = kTiffDecoder,
+                                              .webp = kWebpDecoder,
+                                              .png_bytes = encode_png,
+                                              .write_png = write_png_file,
+                                              .jpeg_size = size_of_jpeg,
+                                              .read_jpeg = decode_jpeg,
+                                              .read_jpeg_to = decode_jpeg_to},
+                                             NEON_MODULE_VERSION);
+
+}  // namespace
 
 }  // namespace neon

@@ -1,5 +1,4 @@
-#include "datasets/png_image.h"
-
+// PNG images, by libpng (Debian: libpng-dev).
 #include <png.h>
 
 #include <algorithm>
@@ -7,6 +6,7 @@
 #include <cstring>
 
 #include "datasets/image_colours.h"
+#include "datasets/image_part.h"
 
 namespace neon {
 
@@ -92,13 +92,9 @@ class PngDecoder {
   char message_[128] = "out of memory";
 };
 
-}  // namespace
+ImageSize size_of_png(std::string_view bytes, const std::string& source) { return PngDecoder(bytes, source).header(); }
 
-bool is_png(std::string_view bytes) { return bytes.starts_with("\x89PNG\r\n\x1a\n"); }
-
-ImageSize png_size(std::string_view bytes, const std::string& source) { return PngDecoder(bytes, source).header(); }
-
-Tensor read_png(std::string_view bytes, int channels, const std::string& source) {
+Tensor decode_png(std::string_view bytes, int channels, const std::string& source) {
   if (channels != 1 && channels != 3)
     fail(ErrorKind::config, source, ": an image has 1 or 3 channels, the net takes ", channels);
   PngDecoder decoder(bytes, source);
@@ -111,9 +107,7 @@ Tensor read_png(std::string_view bytes, int channels, const std::string& source)
   return read == channels ? out : grey_of(out);
 }
 
-namespace {
-
-png_image header_of(const Tensor& image) {
+png_image header_to_write(const Tensor& image) {
   png_image out{};
   out.version = PNG_IMAGE_VERSION;
   out.height = png_uint_32(image.shape()[0]);
@@ -124,8 +118,10 @@ png_image header_of(const Tensor& image) {
 
 }  // namespace
 
-std::string png_bytes(const Tensor& image) {
-  png_image written = header_of(image);
+const ImageDecoder kPngDecoder = {size_of_png, decode_png};
+
+std::string encode_png(const Tensor& image) {
+  png_image written = header_to_write(image);
   png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(written);
   std::string out(size, '\0');
   if (!png_image_write_to_memory(&written, out.data(), &size, 0, image.data(), 0, nullptr))
@@ -134,8 +130,8 @@ std::string png_bytes(const Tensor& image) {
   return out;
 }
 
-void write_png(const Tensor& image, const std::string& path) {
-  png_image written = header_of(image);
+void write_png_file(const Tensor& image, const std::string& path) {
+  png_image written = header_to_write(image);
   if (!png_image_write_to_file(&written, path.c_str(), 0, image.data(), 0, nullptr))
     fail(ErrorKind::failed, path, ": cannot be written: ", written.message);
 }

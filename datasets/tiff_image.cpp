@@ -12,17 +12,11 @@
 #include "datasets/exif.h"
 #include "datasets/image_colours.h"
 #include "datasets/image_kinds.h"
+#include "datasets/image_part.h"
 
 namespace neon {
 
 namespace {
-
-bool is_tiff(std::string_view bytes) {
-  using namespace std::string_view_literals;
-  for (const std::string_view start : {"II*\0"sv, "MM\0*"sv, "II+\0"sv, "MM\0+"sv})
-    if (bytes.starts_with(start)) return true;
-  return false;
-}
 
 #ifdef NEON_HAVE_TIFF
 
@@ -153,6 +147,6 @@ Tensor read_tiff(std::string_view, int, const std::string& source) {
 
 }  // namespace
 
-const ImageKind kTiffKind = {"TIFF", {".tif", ".tiff"}, is_tiff, tiff_size, read_tiff};
+const ImageDecoder kTiffDecoder = {tiff_size, read_tiff};
 
 }  // namespace neon

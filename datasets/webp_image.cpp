@@ -5,14 +5,11 @@
 
 #include "datasets/image_colours.h"
 #include "datasets/image_kinds.h"
+#include "datasets/image_part.h"
 
 namespace neon {
 
 namespace {
-
-bool is_webp(std::string_view bytes) {
-  return bytes.size() >= 16 && bytes.starts_with("RIFF") && bytes.substr(8, 4) == "WEBP";
-}
 
 #ifdef NEON_HAVE_WEBP
 
@@ -57,6 +54,6 @@ Tensor read_webp(std::string_view, int, const std::string& source) {
 
 }  // namespace
 
-const ImageKind kWebpKind = {"WebP", {".webp"}, is_webp, webp_size, read_webp};
+const ImageDecoder kWebpDecoder = {webp_size, read_webp};
 
 }  // namespace neon

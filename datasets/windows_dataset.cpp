@@ -78,8 +78,7 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
     const auto ends = [&](const char* ending) { return small.ends_with(ending); };
     if (ends(".npy")) return of_array(read_npy(path), path);
     if (ends(".h5") || ends(".hdf5") || ends(".hdf")) {
-      const Hdf5File file(path);
-      return of_array(file.read(params.array.c_str(), false), text(path, ": ", params.array));
+      return of_array(open_hdf5(path)->read(params.array.c_str(), false), text(path, ": ", params.array));
     }
     SeriesColumns columns{params.columns, params.ignore,    params.targets, {},
                           params.header,  params.delimiter, params.missing};

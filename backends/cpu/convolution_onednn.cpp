@@ -6,6 +6,7 @@
 #include "backends/cpu/amx.h"
 #include "backends/cpu/onednn.h"
 #include "backends/cpu/onednn_kernel.h"
+#include "backends/cpu/onednn_part.h"
 #include "backends/graph/ops.h"
 #include "backends/graph/windows.h"
 
@@ -165,22 +166,13 @@ std::unique_ptr<Kernel> make_of(const LoweredKernel& kernel, Context& context, m
   throw;
 }
 
-std::unique_ptr<Kernel> make_convolution(const LoweredKernel& kernel, Context& context) {
+}  // namespace
+
+std::unique_ptr<Kernel> make_onednn_convolution(const LoweredKernel& kernel, Context& context) {
   const DType dtype = context.type(kernel.outputs[0]).dtype;
-  if (dtype == DType::f64 || context.type(kernel.outputs[0]).shape.elements() == 0) return nullptr;
-  for (Value input : kernel.inputs)
-    if (context.type(input).shape.elements() == 0) return nullptr;
   if (dtype == DType::bf16 && has_bf16())
     if (auto made = make_of(kernel, context, memory::data_type::bf16)) return made;
   return make_of(kernel, context, memory::data_type::f32);
 }
-
-const KernelRegistration convolution_onednn_kernels[] = {
-    {ops::convolution, 0, make_convolution},
-    {ops::convolution_data_gradient, 0, make_convolution},
-    {ops::convolution_weight_gradient, 0, make_convolution},
-};
-
-}  // namespace
 
 }  // namespace neon::cpu

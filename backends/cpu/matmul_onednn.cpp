@@ -2,7 +2,7 @@
 #include "backends/cpu/amx.h"
 #include "backends/cpu/onednn.h"
 #include "backends/cpu/onednn_kernel.h"
-#include "backends/graph/ops.h"
+#include "backends/cpu/onednn_part.h"
 
 namespace neon::cpu {
 
@@ -33,10 +33,10 @@ class OnednnMatmul : public OnednnKernel {
   }
 };
 
-std::unique_ptr<Kernel> make_matmul(const LoweredKernel& kernel, Context& context) {
+}  // namespace
+
+std::unique_ptr<Kernel> make_onednn_matmul(const LoweredKernel& kernel, Context& context) {
   const DType dtype = context.type(kernel.outputs[0]).dtype;
-  if (dtype == DType::f64 || context.type(kernel.outputs[0]).shape.elements() == 0) return nullptr;
-  if (context.type(kernel.inputs[0]).shape.elements() == 0) return nullptr;
   if (dtype == DType::bf16 && has_bf16()) try {
       return std::make_unique<OnednnMatmul>(kernel, context, dnnl::memory::data_type::bf16);
     } catch (const dnnl::error&) {  // it has no such product
@@ -48,9 +48,5 @@ std::unique_ptr<Kernel> make_matmul(const LoweredKernel& kernel, Context& contex
     return nullptr;
   }
 }
-
-const KernelRegistration matmul_onednn_kernel(ops::matmul, 0, make_matmul);
-
-}  // namespace
 
 }  // namespace neon::cpu

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include "backends/cpu/onednn_part.h"
 #include "backends/elementwise/kernels.h"
 #include "neon/core/error.h"
 
@@ -52,5 +53,12 @@ void onednn_check(dnnl_status_t status) {
   if (status == dnnl_out_of_memory) fail(ErrorKind::memory, "oneDNN found no memory for a primitive");
   fail(ErrorKind::failed, "oneDNN could not run a primitive (status ", int(status), ")");
 }
+
+namespace {
+
+const PartRegistration<OnednnPart> onednn_part({make_onednn_matmul, make_onednn_batch_matmul, make_onednn_convolution},
+                                               NEON_MODULE_VERSION);
+
+}  // namespace
 
 }  // namespace neon::cpu

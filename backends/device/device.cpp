@@ -1,7 +1,6 @@
 #include "backends/device/device.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include "neon/core/module_files.h"
 #include "neon/core/version.h"
@@ -18,29 +17,25 @@ struct Opened {
   bool no_gpu = false;  // nothing that anybody would expect to be used
 };
 
-Opened open_module() {
-  for (const std::string& path : module_files("cuda", "backends/cuda")) {
-    if (access(path.c_str(), F_OK) != 0) continue;
-    std::string problem;
-    void* const handle = open_module_file(path, problem);
-    if (!handle) {
-      const bool no_driver = problem.find("libcuda.so.1: cannot open") != problem.npos;
-      return {nullptr, no_driver ? "no NVIDIA driver was found (libcuda.so.1)" : problem, no_driver};
-    }
-    const auto open = reinterpret_cast<Open>(dlsym(handle, "neon_open_cuda"));
-    if (!open) return {nullptr, path + " is no module of neon", false};
-    // In the module and what it was linked with.
-    if (!dlsym(handle, "cuDriverGetVersion"))
-      return {nullptr, "the libcuda.so.1 that was found is no NVIDIA driver", false};
-    Opened out;
-    out.module = open(std::string(version()), &out.why_not, &out.no_gpu);
-    return out;
+Opened open_gpu_module() {
+  const OpenedModule file = open_module("cuda", "backends/cuda");
+  if (file.path.empty()) return {nullptr, "this build of neon has no GPU module (libneon_cuda.so)", true};
+  if (!file.handle) {
+    const bool no_driver = file.problem.find("libcuda.so.1: cannot open") != file.problem.npos;
+    return {nullptr, no_driver ? "no NVIDIA driver was found (libcuda.so.1)" : file.problem, no_driver};
   }
-  return {nullptr, "this build of neon has no GPU module (libneon_cuda.so)", true};
+  const auto open = reinterpret_cast<Open>(dlsym(file.handle, "neon_open_cuda"));
+  if (!open) return {nullptr, file.path + " is no module of neon", false};
+  // In the module and what it was linked with.
+  if (!dlsym(file.handle, "cuDriverGetVersion"))
+    return {nullptr, "the libcuda.so.1 that was found is no NVIDIA driver", false};
+  Opened out;
+  out.module = open(std::string(version()), &out.why_not, &out.no_gpu);
+  return out;
 }
 
 const Opened& opened() {
-  static const Opened once = open_module();
+  static const Opened once = open_gpu_module();
   return once;
 }
 

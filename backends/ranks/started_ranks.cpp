@@ -44,18 +44,17 @@ void forget_started_place() {
 }
 
 std::unique_ptr<StartedRanks> join_started_ranks(const StartedPlace& place) {
-  std::string why_not;
-  for (const std::string& path : module_files("mpi", "backends/mpi")) {
-    if (access(path.c_str(), F_OK) != 0) continue;
-    void* const handle = open_module_file(path, why_not);
-    const auto open = reinterpret_cast<Open>(handle ? dlsym(handle, "neon_open_mpi") : nullptr);
-    if (handle && !open) why_not = path + " is no module of neon";
-    StartedRanks* const ranks = open ? open(std::string(version()), &why_not) : nullptr;
-    if (ranks) return std::unique_ptr<StartedRanks>(ranks);
-    fail(ErrorKind::failed, place.by, " has started this rank, and MPI cannot be used: ", why_not);
-  }
-  fail(ErrorKind::failed, place.by, " has started several ranks, and this build of neon has no MPI (libneon_mpi.so); ",
-       "build it where libopenmpi-dev is installed, or train on one host with -m N");
+  const OpenedModule file = open_module("mpi", "backends/mpi");
+  if (file.path.empty())
+    fail(ErrorKind::failed, place.by,
+         " has started several ranks, and this build of neon has no MPI (libneon_mpi.so); ",
+         "build it where libopenmpi-dev is installed, or train on one host with -m N");
+  std::string why_not = file.problem;
+  const auto open = reinterpret_cast<Open>(file.handle ? dlsym(file.handle, "neon_open_mpi") : nullptr);
+  if (file.handle && !open) why_not = file.path + " is no module of neon";
+  StartedRanks* const ranks = open ? open(std::string(version()), &why_not) : nullptr;
+  if (!ranks) fail(ErrorKind::failed, place.by, " has started this rank, and MPI cannot be used: ", why_not);
+  return std::unique_ptr<StartedRanks>(ranks);
 }
 
 }  // namespace neon

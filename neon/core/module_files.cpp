@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <vector>
+
 #include "neon/core/paths.h"
 #include "neon/core/text.h"
 
@@ -37,12 +39,12 @@ void show_library() {
     dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
 }
 
-}  // namespace
-
+// Where the file may lie, likeliest first.
 std::vector<std::string> module_files(const std::string& name, const std::string& folder) {
   const std::string file = text("libneon_", name, ".so");
   const std::string program = folder_of_executable(), library = folder_of_library();
-  std::vector<std::string> out = {join_path(join_path(program, NEON_MODULE_FOLDER), file)};
+  std::vector<std::string> out;
+  if (!program.empty()) out = {join_path(join_path(program, NEON_MODULE_FOLDER), file), join_path(program, file)};
   if (!library.empty()) out.push_back(join_path(library, "neon/" + file));
   for (std::string above : {program, library})
     for (int up = 0; up < 4 && !above.empty(); ++up) {
@@ -52,13 +54,21 @@ std::vector<std::string> module_files(const std::string& name, const std::string
   return out;
 }
 
-void* open_module_file(const std::string& path, std::string& problem) {
-  show_library();
-  // Lazily: an older library that the module was linked with may lack functions, and is to be asked for its version
-  // first.
-  void* const handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
-  if (!handle) problem = dlerror();
-  return handle;
+}  // namespace
+
+OpenedModule open_module(const std::string& name, const std::string& folder) {
+  OpenedModule out;
+  for (const std::string& path : module_files(name, folder)) {
+    if (access(path.c_str(), F_OK) != 0) continue;
+    show_library();
+    out.path = path;
+    // Lazily: an older library that the module was linked with may lack functions, and is to be asked for its version
+    // first.
+    out.handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    if (!out.handle) out.problem = dlerror();
+    break;
+  }
+  return out;
 }
 
 }  // namespace neon

@@ -1,15 +1,17 @@
 // Modules: shared libraries that a program of neon opens when it needs them.
 #pragma once
 #include <string>
-#include <vector>
 
 namespace neon {
 
-// Where libneon_NAME.so may lie, likeliest first: beside the installed program or library, or in `folder` of the build
-// tree that one of them lies in.
-std::vector<std::string> module_files(const std::string& name, const std::string& folder);
+struct OpenedModule {
+  std::string path;        // "": there is no such file
+  void* handle = nullptr;  // null: `problem` says why the file cannot be opened
+  std::string problem;
+};
 
-// Opens a module's file. Null: `problem` says why.
-void* open_module_file(const std::string& path, std::string& problem);
+// Opens libneon_NAME.so: the one installed with the program or library, the one in the program's own folder, or the one
+// in `folder` of the build tree that program or library lies in.
+OpenedModule open_module(const std::string& name, const std::string& folder);
 
 }  // namespace neon

@@ -3,6 +3,8 @@
 #include <functional>
 #include <string>
 
+#include "neon/core/part.h"
+
 namespace neon {
 
 struct LiveOptions {
@@ -17,5 +19,12 @@ struct LiveOptions {
 // that says why where the address or the port cannot be had, or where neon was built without cpp-httplib.
 void serve_page(const LiveOptions& options, const std::function<std::string()>& data,
                 const std::function<void(const std::string&)>& ready);
+
+// By cpp-httplib, in a module of its own: with the libraries that it needs it takes four milliseconds to load.
+struct LivePart {
+  static constexpr PartName kName = {"live", "option --live needs", "libcpp-httplib-dev"};
+  void (*serve)(const LiveOptions& options, const std::function<std::string()>& data,
+                const std::function<void(const std::string&)>& ready);
+};
 
 }  // namespace neon

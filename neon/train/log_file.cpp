@@ -1,8 +1,6 @@
 #include "neon/train/log_file.h"
 
 #include <fcntl.h>
-#include <spdlog/sinks/basic_file_sink.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +11,7 @@
 
 #include "neon/core/message.h"
 #include "neon/train/atomic_file.h"
+#include "neon/train/log_part.h"
 
 namespace neon {
 
@@ -82,9 +81,7 @@ void LogFile::open() {
   }
   if (const FileHandle tried(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)); !tried)
     cannot(system_message(errno));
-  logger_ = std::make_shared<spdlog::logger>("neon", std::make_shared<spdlog::sinks::basic_file_sink_mt>(path_));
-  logger_->flush_on(spdlog::level::info);
-  logger_->set_error_handler([this](const std::string& reason) {
+  writer_ = part<LogPart>().open(path_, [this](const std::string& reason) {
     if (!failing_) problem_ = text("cannot write the log file: ", reason, "; training goes on");
     failing_ = true;
   });
@@ -98,7 +95,7 @@ LogFile::~LogFile() = default;
 
 void LogFile::put(const std::string& line) {
   constexpr size_t kOfTime = 42;  // "[2026-01-02 03:04:05.678] [neon] [info] " and the line's end
-  logger_->info("{}", message_line(line));
+  writer_->write(message_line(line));
   bytes_ += line.size() + kOfTime;
 }
 
@@ -122,7 +119,7 @@ void LogFile::rotate() {
     rotates_ = false;
     return;
   }
-  logger_.reset();
+  writer_.reset();
   for (int number = last; number >= 1; --number)
     std::rename((number == 1 ? path_ : older_name(path_, number - 1)).c_str(), older_name(path_, number).c_str());
   open();

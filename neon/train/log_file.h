@@ -5,11 +5,9 @@
 #include <memory>
 #include <string>
 
-namespace spdlog {
-class logger;
-}
-
 namespace neon {
+
+class LogWriter;
 
 // Throws a data error where a file is there that is no log: lines are put behind nobody's data.
 void check_log_place(const std::string& path);
@@ -34,7 +32,7 @@ class LogFile {
   bool rotates_ = true;  // no file of somebody else's is in the way
   std::string problem_;
   bool failing_ = false;
-  std::shared_ptr<spdlog::logger> logger_;
+  std::unique_ptr<LogWriter> writer_;
 };
 
 }  // namespace neon

@@ -186,7 +186,7 @@ MetricsFile::MetricsFile(std::string path, std::vector<SeriesSpec> series, std::
   State& s = *state_;
   s.path = follow_links(path);
   check_specs(series);
-  MetricsImage image = make_metrics_image(series, attributes);
+  MetricsImage image = part<MetricsPart>().make(series, attributes);
   s.image = std::move(image.bytes);
   s.status_offset = image.status;
   for (size_t i = 0; i < series.size(); ++i) {

@@ -327,9 +327,7 @@ class Reader {
   MetricsContents out_;
 };
 
-}  // namespace
-
-MetricsImage make_metrics_image(const std::vector<SeriesSpec>& series, const std::vector<AttributeSpec>& attributes) {
+MetricsImage make_image(const std::vector<SeriesSpec>& series, const std::vector<AttributeSpec>& attributes) {
   const QuietHdf5 quiet;
   for (int salt = 0; salt < 16; ++salt) {
     MetricsImage out;
@@ -338,9 +336,15 @@ MetricsImage make_metrics_image(const std::vector<SeriesSpec>& series, const std
   fail(ErrorKind::failed, "cannot lay out the metrics file: its numbers look like its texts");
 }
 
-MetricsContents read_metrics_hdf5(const std::string& path) {
+MetricsContents read_contents(const std::string& path) {
   const QuietHdf5 quiet;
   return Reader(path).read();
 }
+
+const PartRegistration<MetricsPart> metrics_part({make_image, read_contents, is_old_metrics_file,
+                                                  read_old_metrics_hdf5},
+                                                 NEON_MODULE_VERSION);
+
+}  // namespace
 
 }  // namespace neon

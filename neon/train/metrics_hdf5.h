@@ -1,10 +1,10 @@
-// The only place that knows HDF5: a metrics file as an image in memory, and one read back. For the metrics
-// files in this folder.
+// A metrics file as HDF5 makes it: an image in memory, and one read back. For the metrics files in this folder.
 #pragma once
 #include <cstddef>
 #include <string>
 #include <vector>
 
+#include "neon/core/part.h"
 #include "neon/train/metrics_file.h"
 
 namespace neon {
@@ -20,12 +20,18 @@ struct MetricsImage {
   std::vector<size_t> attributes;  // of each number; kNowhere for a text
 };
 
-// All series blank, all attributes set, status "running". Throws a failed error with HDF5's words.
-MetricsImage make_metrics_image(const std::vector<SeriesSpec>& series, const std::vector<AttributeSpec>& attributes);
+struct MetricsPart {
+  static constexpr PartName kName = {"hdf5", "metrics files need", "libhdf5-dev"};
+  // All series blank, all attributes set, status "running". Throws a failed error with HDF5's words.
+  MetricsImage (*make)(const std::vector<SeriesSpec>& series, const std::vector<AttributeSpec>& attributes);
+  // In this process: for a file that may be damaged use read_metrics(). Throws a data error.
+  MetricsContents (*read)(const std::string& path);
+  // The same for a file of neon 1.x, as if it were one of neon's own.
+  bool (*is_old)(const std::string& path);
+  MetricsContents (*read_old)(const std::string& path);
+};
 
-// In this process: for a file that may be damaged use read_metrics(). Throws a data error.
-MetricsContents read_metrics_hdf5(const std::string& path);
-// The same for a file of neon 1.x, as if it were one of neon's own: old_metrics.cpp.
+// Functions of old_metrics.cpp, for the table.
 bool is_old_metrics_file(const std::string& path);
 MetricsContents read_old_metrics_hdf5(const std::string& path);
 

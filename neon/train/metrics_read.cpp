@@ -170,8 +170,9 @@ void part_from(pid_t parent, int to) {
   limit_child(file_bytes);
   std::string out;
   try {
-    const bool old = of == MetricsMakers::neon_and_1x && is_old_metrics_file(path);
-    out = pack(old ? read_old_metrics_hdf5(path) : read_metrics_hdf5(path));
+    const MetricsPart& hdf5 = part<MetricsPart>();
+    const bool old = of == MetricsMakers::neon_and_1x && hdf5.is_old(path);
+    out = pack(old ? hdf5.read_old(path) : hdf5.read(path));
   } catch (const std::exception& error) {
     Packer p;
     p.number(kError);
@@ -229,6 +230,7 @@ MetricsReading::MetricsReading(const std::string& path, MetricsMakers of) : path
   std::string begin(std::min(bytes, kSignature.size()), '\0');
   read_exactly(file, 0, begin.data(), begin.size(), path);
   if (begin != kSignature) fail(ErrorKind::data, path, ": is no metrics file: it does not begin as HDF5 files do");
+  part<MetricsPart>();  // opened before the child, which may take little memory
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) fail(ErrorKind::failed, "cannot read ", path, ": no pipe: ", system_message(errno));
   from_ = FileHandle(ends[0]);
