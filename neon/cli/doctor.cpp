@@ -1,21 +1,27 @@
-// neon doctor: what neon found on this machine, CUDA's libraries too, and why a GPU is not used; a short test of the
-// GPU against the CPU.
+// neon doctor: what neon found on this machine, modules and CUDA's libraries too, and why a GPU is not used; a short
+// test of the GPU against the CPU.
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cmath>
 
+#include "backends/cpu/onednn_part.h"
 #include "backends/device/cuda_libraries.h"
 #include "backends/device/device.h"
 #include "backends/elementwise/kernels.h"
 #include "backends/graph/expression.h"
 #include "backends/graph/windows.h"
+#include "datasets/fetch_part.h"
+#include "datasets/hash_part.h"
+#include "datasets/hdf5_file.h"
+#include "datasets/image_part.h"
 #include "neon/cli/verb.h"
 #include "neon/core/paths.h"
 #include "neon/core/threads.h"
 #include "neon/core/version.h"
 #include "neon/train/atomic_file.h"
+#include "neon/train/log_part.h"
 #include "neon/train/terminal.h"
 
 namespace neon {
@@ -141,6 +147,25 @@ std::string driver_text(GpuModule& module) {
   return text(own, own.empty() ? "" : ", ", module.driver_version());
 }
 
+// Opens the modules that every build has, and prints which could be opened and why others could not.
+template <typename... Tables>
+bool print_modules() {
+  std::vector<std::string> opened;
+  bool good = true;
+  const auto try_one = [&](const PartName& name, auto open) {
+    try {
+      open();
+      opened.emplace_back(name.module);
+    } catch (const Error& error) {
+      line("modules", error.what());
+      good = false;
+    }
+  };
+  (try_one(Tables::kName, [] { part<Tables>(); }), ...);
+  if (good) line("modules", join(opened, ", "));
+  return good;
+}
+
 int run_doctor(const CommandLine& command) {
   if (!command.operands.empty())
     fail(ErrorKind::config, in_quotes(command.operands.front()),
@@ -149,13 +174,14 @@ int run_doctor(const CommandLine& command) {
   line("threads", std::to_string(available_threads()));
   line("instructions", text("x86-64-", elementwise::active_level().name));
   line("cache", cache_text());
+  const bool whole = print_modules<cpu::OnednnPart, FetchPart, HashPart, Hdf5Part, ImagePart, LogPart>();
   for (const FoundLibrary& found : find_cuda_libraries())
     line(found.name.c_str(), found.problem.empty() ? text(found.version, ", ", found.path) : found.problem);
   std::string why_not;
   GpuModule* module = gpu_module(why_not);
   if (!module) {
     line("GPU", "not used: " + why_not);
-    return 0;
+    return whole ? 0 : exit_code(ErrorKind::failed);
   }
   line("driver", driver_text(*module));
   const auto devices = module->devices();
@@ -167,7 +193,8 @@ int run_doctor(const CommandLine& command) {
               gpu.unusable.empty() ? "" : "; not used: " + gpu.unusable));
     if (gpu.unusable.empty()) good = test_gpu(int(i)) && good;
   }
-  return good ? 0 : exit_code(ErrorKind::device);
+  if (!good) return exit_code(ErrorKind::device);
+  return whole ? 0 : exit_code(ErrorKind::failed);
 }
 
 }  // namespace

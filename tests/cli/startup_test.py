@@ -96,6 +96,12 @@ class Modules(Case):
             "neon: metrics files need libneon_hdf5.so, which is neither installed nor beside this program: install neon as a "
             "whole, or build all of it (ninja -C build)")), str(result))
 
+    def test_the_doctor_opens_all(self):
+        alone = self.run_alone("doctor")
+        self.assertEqual(alone.code, 1)
+        self.assertEqual(len(re.findall(r"(?m)^modules +.* needs? libneon_\w+\.so, which is neither", alone.out)), 6, alone.out)
+        self.assertRegex(self.neon("doctor").out, "(?m)^modules +onednn, curl, crypto, hdf5, images, log$")
+
     def test_those_beside_the_program_are_taken(self):
         for module, folder in {"hdf5": "alone/neon/modules", "log": "alone/neon"}.items():
             self.put(module, os.path.join(MODULES, f"libneon_{module}.so"), folder)
