@@ -1,5 +1,6 @@
 // Layers of binary weights (Courbariaux et al. 2016): products of signs, trained through real weights. The gradient
 // passes a sign where its input is within [-1, 1] and is 0 elsewhere.
+#include "backends/graph/sign_product.h"
 #include "layers/linear.h"
 
 namespace neon {
@@ -17,8 +18,9 @@ Expr binary_product(LayerContext& context, Expr given, int64_t nout, const Initi
                                          .shape = {nout, nin},
                                          .initializer = &init,
                                          .fan = {.in = nin, .out = nout, .rows = nout, .columns = nin}});
-  if (binary_input) x = apply("sign_ste", x);
-  return in_sequence(context, {x.graph(), matmul(x.graph(), x, apply("sign_ste", weight), false, true)}, given);
+  const Value y = binary_input ? sign_product(context.graph, x, weight)
+                               : matmul(context.graph, x, apply("sign_ste", weight), false, true);
+  return in_sequence(context, {context.graph, y}, given);
 }
 
 struct BinaryLinearParams {

@@ -33,7 +33,8 @@ constexpr Row kRows[] = {
   {                                                                                                               \
 #level, simd_##level::rows_f32, simd_##level::rows_f64, &simd_##level::reduce_f32, &simd_##level::reduce_f64, \
         &simd_##level::convert_f32, &simd_##level::convert_f64, &simd_##level::random, &simd_##level::pool_f32,   \
-        &simd_##level::pool_f64, &simd_##level::resizing, &simd_##level::winograd, &simd_##level::cells           \
+        &simd_##level::pool_f64, &simd_##level::resizing, &simd_##level::winograd, &simd_##level::cells,          \
+        &simd_##level::signs                                                                                      \
   }
 constexpr Level kLevels[] = {NEON_LEVEL_ROW(v2), NEON_LEVEL_ROW(v3), NEON_LEVEL_ROW(v4)};
 
@@ -116,6 +117,11 @@ const Level& active_level() {
     return wish && *wish ? level_named(wish) : levels().back();
   }();
   return level;
+}
+
+const Signs& fastest_signs(const Level& level) {
+  return level.signs == &simd_v4::signs && __builtin_cpu_supports("avx512vpopcntdq") ? simd_v4::signs_counted
+                                                                                     : *level.signs;
 }
 
 template <typename R>

@@ -52,6 +52,9 @@ const Pooling<R>& pooling_loops() {
   else return *active_level().pool_f64;
 }
 
+// The level's products of signs; of v4 those that count bits by an instruction, where this processor has it.
+const Signs& fastest_signs(const Level& level = active_level());
+
 // Source for a device: everything that a row's text may call, and each row's value and derivatives as functions
 // neon_math::NAME_value and so on; see row_functions.inc. It includes nothing and wants C++17 or later. Contraction to
 // fma (--fmad) gives other bits than the CPU's, as exact ones.

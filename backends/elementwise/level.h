@@ -110,6 +110,19 @@ struct Winograd {
   void (*multiply)(const WinogradProduct& product, const float* a, const float* b, float* c);
 };
 
+// Products of signs as bits, see level_signs.cpp. Row i of a has `words` words of 64 bits from a[i * words] on, word k
+// of column j of b is b[k * kSignColumns + j].
+constexpr int kSignColumns = 16;
+struct SignProduct {
+  int64_t rows, words, length, c_row;  // length: numbers of a row, fewer than 2^31
+};
+struct Signs {
+  // Word k to words[k * step]: a bit is set where x < 0, and 0 behind the last number. True if one of them is NaN.
+  bool (*pack)(const float* x, int64_t n, uint64_t* words, int64_t step);
+  // c[i * c_row + j], i < rows, j < kSignColumns: the sum of the products of the signs.
+  void (*multiply)(const SignProduct& product, const uint64_t* a, const uint64_t* b, float* c);
+};
+
 // A step of one sample of recurrent cells whose gates are logistic and whose activation is tanh, for n units: all that
 // stands beside the products, in one loop (backends/graph/ops_lstm.cpp, ops_gru.cpp). Gate k of an array is `gap`
 // behind gate k - 1.
@@ -172,6 +185,7 @@ struct Level {
   const Resizing* resizing;
   const Winograd* winograd;
   const Cells* cells;
+  const Signs* signs;
 };
 
 #define NEON_DECLARE_LEVEL(level)               \
@@ -188,10 +202,14 @@ struct Level {
     extern const Resizing resizing;             \
     extern const Winograd winograd;             \
     extern const Cells cells;                   \
+    extern const Signs signs;                   \
   }
 NEON_DECLARE_LEVEL(v2)
 NEON_DECLARE_LEVEL(v3)
 NEON_DECLARE_LEVEL(v4)
 #undef NEON_DECLARE_LEVEL
+namespace simd_v4 {
+extern const Signs signs_counted;  // for processors with AVX512_VPOPCNTDQ
+}
 
 }  // namespace neon::elementwise

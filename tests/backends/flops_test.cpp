@@ -7,6 +7,7 @@
 #include "backends/graph/expression.h"
 #include "backends/graph/label_sequences.h"
 #include "backends/graph/ops.h"
+#include "backends/graph/sign_product.h"
 #include "backends/graph/windows.h"
 
 using namespace neon;
@@ -80,6 +81,9 @@ TEST_CASE("products multiply and add, whichever operand is transposed") {
                 {{"transpose_a", int64_t(ta)}, {"transpose_b", int64_t(tb)}});
       CHECK(flops_of_last(graph) == 4 * 2 * 3 * 5 * 7);
     }
+  Graph graph;
+  sign_product(graph, graph.input("a", DType::f32, {3, 5}), graph.input("b", DType::f32, {7, 5}));
+  CHECK(flops_of_last(graph) == 2 * 3 * 5 * 7);
 }
 
 TEST_CASE("elementwise ops count once together, and not at all beside a product") {

@@ -1,11 +1,13 @@
 #include "tests/backends/op_cases.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <map>
 
 #include "backends/elementwise/kernels.h"
 #include "backends/graph/expression.h"
 #include "backends/graph/ops.h"
+#include "backends/graph/sign_product.h"
 #include "neon/core/random.h"
 #include "tests/backends/attention_cases.h"
 #include "tests/backends/box_cases.h"
@@ -124,6 +126,19 @@ std::vector<OpCase> source_cases(const std::string& op) {
   return out;
 }
 
+std::vector<OpCase> sign_product_cases() {
+  std::vector<OpCase> out;
+  auto add = [&](int64_t m, int64_t k, int64_t n) {
+    out.push_back({"sign_product", text(m, " by ", n, " rows of ", k), {{{m, k}}, {{n, k}}}, {}, k, "signs"});
+    out.back().differentiable = false;
+  };
+  add(3, 5, 4), add(1, 64, 1), add(17, 65, 33), add(9, 200, 16), add(300, 70, 40), add(0, 3, 2), add(2, 3, 0);
+  add(2, 3, 5);
+  out.back().name += " with 0 and NaN";
+  out.back().inputs[0].values = {0, -1, NAN, -0.0, 2, -3};
+  return out;
+}
+
 std::vector<OpCase> keyed_cases() {
   auto make = [](int64_t columns, const std::vector<double>& keys) {
     const CaseInput given{{int64_t(keys.size()) / 2, 2}, 0, 1, DType::i32, keys};
@@ -209,6 +224,7 @@ const std::map<std::string_view, Maker>& compound_makers() {
       {"attention", attention_cases},
       {"attention_grad", attention_cases},
       {"rotary", rotary_cases},
+      {ops::sign_product, of_one<sign_product_cases>},
       {"recurrent", recurrent_cases},
       {"recurrent_grad", recurrent_cases},
       {"lstm", recurrent_cases},
