@@ -2,18 +2,22 @@
 // of anchors, boxes of several shapes and sizes about each place of a feature map, moved by offsets, of which those
 // with the highest scores are taken.
 //
+// In training, where the objects are known, scores and offsets learn from them, and some of the regions are drawn, with
+// which the rest of the net is trained (layers/proposed_samples.h).
+//
 //   Proposals: {inputs: [scores, offsets], stride: 16}
 #include <array>
 #include <cmath>
 
 #include "layers/images.h"
+#include "layers/proposed_samples.h"
 #include "transforms/image_batch.h"
 
 namespace neon {
 
 namespace {
 
-struct ProposalsParams {
+struct ProposalsParams : SamplingParams {
   std::vector<double> ratios = {0.5, 1, 2}, scales = {8, 16, 32};
   int64_t stride = 16;
   std::vector<int64_t> candidates = {12000, 6000}, most = {2000, 300};
@@ -33,6 +37,7 @@ struct ProposalsParams {
       "Regions that overlap a better one by more than this (intersection over union) are left out.", closed(0, 1));
     p("least_size", &ProposalsParams::least_size, "Regions that are less high or wide are left out.", at_least(0),
       Unit{"pixels"});
+    SamplingParams::describe(p);
   }
 };
 
@@ -46,6 +51,10 @@ struct Proposals : Parametrized<Layer, ProposalsParams> {
     }
     if (params.ratios.empty() || params.scales.empty())
       fail(ErrorKind::config, "ratios and scales have a number each at least");
+    if (const auto& two = params.anchor_overlap; two.size() != 2 || two[0] < two[1])
+      fail(ErrorKind::config,
+           "anchor_overlap: two numbers, from which on an anchor shows an object, and below which it ",
+           "shows the background, as in [0.7, 0.3]");
   }
   int most_inputs() const override { return 2; }
   Expr forward(LayerContext& context, Expr x) const override { return forward_all(context, {x}); }
@@ -57,15 +66,18 @@ struct Proposals : Parametrized<Layer, ProposalsParams> {
     const auto count = int64_t(shapes.size());
     check(context, inputs, count);
     Graph& graph = context.graph;
-    const auto held = [&](Expr x) { return apply("stop_gradient", cast(x, context.arithmetic_dtype)); };
-    const Expr scores = held(inputs[0]);
+    const Expr scores = cast(inputs[0], context.arithmetic_dtype);
     const Shape map = scores.shape();
     const int64_t samples = map[0], anchors = map[1] * map[2] * count;
-    const Expr score = map[3] == count ? scores : part(scores, 3, count, count) - part(scores, 3, 0, count);
-    const Expr offsets = reshape(held(inputs[1]), {samples, anchors, 4});
+    const Expr given = map[3] == count ? scores : part(scores, 3, count, count) - part(scores, 3, 0, count);
+    const Expr moves = reshape(cast(inputs[1], context.arithmetic_dtype), {samples, anchors, 4});
+    const Expr score = apply("stop_gradient", given), offsets = apply("stop_gradient", moves);
     // In pixels, each from its first to the one behind its last.
     const std::array<double, 2> pitch = {double(params.stride), double(params.stride)};
     const Expr places = boxes_of_places(context.graph, map, pitch, shapes, context.arithmetic_dtype);
+    const bool learns = context.training && context.target_boxes;
+    if (learns && params.anchor_cost > 0)
+      context.penalties.push_back(cost_of_anchors(context, params, reshape(given, {samples, anchors}), moves, places));
     const BoxCorners moved = decoded(corners_of(places), offsets, 1, 1);
     const auto cut = [](Expr x, int64_t size) { return minimum(maximum(x, 0), double(size - 1)); };
     const int64_t height = context.image.height, width = context.image.width;
@@ -81,7 +93,8 @@ struct Proposals : Parametrized<Layer, ProposalsParams> {
     const size_t which = context.training ? 0 : 1;
     const Value chosen = suppressed(graph, boxes, reshape(share, {samples, 1, anchors}),
                                     {params.overlap, params.most[which], params.candidates[which], 0, true});
-    const Expr regions = rows_at(boxes, reshape(Expr(graph, chosen), {samples, params.most[which]}));
+    Expr regions = rows_at(boxes, reshape(Expr(graph, chosen), {samples, params.most[which]}));
+    if (learns && params.regions > 0) regions = sampled_regions(context, params, regions);
     context.set_axes(regions, {Axis::sample, Axis::feature, Axis::feature});
     return regions;
   }

@@ -107,6 +107,7 @@ Batch training_batch(StepGraph& step, LayerContext& context, const DataLayout& d
   Batch batch = batch_of(step.graph, data, data.rows(), options, true);
   context.data_lengths = batch.lengths;
   context.target_labels = batch.counts.value() ? batch.labels : Value();
+  context.target_boxes = batch.boxes.value();
   return batch;
 }
 

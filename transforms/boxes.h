@@ -47,7 +47,7 @@ Expr rows_at(Expr x, Expr index);
 struct BoxOutputs {
   Expr scores;   // (N,P,K+1): of K classes, then of the background, before a softmax
   Expr offsets;  // (N,P,4)
-  Expr priors;   // (1,P,4)
+  Expr priors;   // (1,P,4), or (N,P,4) where each sample has its own
 };
 
 // How detections are chosen of a net's outputs.

@@ -152,6 +152,8 @@ DescribedNet describe_net(const TrainedPhase& phase, const DataLayout& data, con
   context.classes = seen.classes;
   if (seen.label_of == LabelOf::step && seen.target.rank() == 1)
     context.target_labels = scratch.input("targets", DType::i32, {step.batch, seen.target[0]});
+  if (seen.label_of == LabelOf::box)
+    context.target_boxes = scratch.input("targets", DType::f32, Shape{step.batch}.concat(seen.target));
   const DType dtype = seen.tokens > 0 ? DType::i32 : step.dtype;
   const Expr x(scratch, scratch.input("x", dtype, Shape{step.batch}.concat(seen.stored_sample())));
   phase.network->forward(context, x, &out.rows);

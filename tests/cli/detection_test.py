@@ -11,7 +11,8 @@ import numpy as np
 
 from support import IRIS, Case, main, png
 
-EXAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "detection", "shapes-ssd.yaml")
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "detection")
+EXAMPLE, REGIONS = os.path.join(FOLDER, "shapes-ssd.yaml"), os.path.join(FOLDER, "shapes-rcnn.yaml")
 
 
 def overlap(a, b):
@@ -53,6 +54,10 @@ class Detection(Case):
         stats = self.neon("data", "stats", EXAMPLE).out
         self.assertIn("boxes of each class:", stats)
         self.assertGreater(told["MeanAveragePrecision"], 0.85)
+
+    def test_regions_are_found_and_named(self):
+        out = self.neon("-r", "1", "-e", "5", REGIONS).out
+        self.assertGreater(float(re.search(r"test: MeanAveragePrecision ([\d.]+) %", out)[1]), 80, out)
 
     def test_eval_counts_what_predict_prints(self):
         """Photos of other shapes than the net's samples, a table of pixels, and NumPy's average precision."""
@@ -112,17 +117,19 @@ class Detection(Case):
     def test_a_run_in_two_parts_is_the_whole_run(self):
         few = ("--set", "dataset.ToyBoxes.ntrain=64", "--set", "dataset.ToyBoxes.ntest=20", "--set",
                "augment=[Flip, RandomScale: {area: [0.6, 1]}]")
-        self.neon("-r", "1", "-s", "whole", "-e", "2", *few, EXAMPLE)
-        self.neon("-r", "1", "-s", "parts", "-e", "1", *few, EXAMPLE)
-        self.neon("resume", "parts", "-e", "2")
-        one, other = (json.loads(self.neon("eval", path, "--format", "json").out) for path in ("whole", "parts"))
-        self.assertEqual(one, other)
+        for example in EXAMPLE, REGIONS:
+            self.neon("-r", "1", "-s", "whole", "-e", "2", *few, example)
+            self.neon("-r", "1", "-s", "parts", "-e", "1", *few, example)
+            self.neon("resume", "parts", "-e", "2")
+            one, other = (json.loads(self.neon("eval", path, "--format", "json").out) for path in ("whole", "parts"))
+            self.assertEqual(one, other)
 
     def test_ranks_find_the_same(self):
         few = ("--set", "dataset.ToyBoxes.ntrain=64", "--set", "dataset.ToyBoxes.ntest=21", "-e", "1", "-d", "f64", "-r", "1",
                "--set", "parallel={batch_norm: all}")
-        results = lambda *more: re.search(r"(?m)^test: .*", self.neon(*more, *few, EXAMPLE).out)[0]
-        self.assertEqual(results("-m", "2"), results())
+        for example in EXAMPLE, REGIONS:
+            results = lambda *more: re.search(r"(?m)^test: .*", self.neon(*more, *few, example).out)[0]
+            self.assertEqual(results("-m", "2"), results())
 
     def test_what_does_not_fit_is_refused(self):
         with open(EXAMPLE) as file:

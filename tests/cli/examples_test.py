@@ -154,9 +154,13 @@ def noise(name, samples):
 # Their tables are drawn by a script beside each.
 TABLES = {"mlp/houses": 5 * 32 + 32 + 33 + 33 * 3}
 
-# Nets that find objects, on boxes that neon draws: convolutions with batch norm, and two of MultiBox.
+# Nets that find objects, on boxes that neon draws: convolutions with batch norm, two of MultiBox, and those of
+# proposals.
 DETECTION = {"detection/shapes-ssd": conv(3, 3, 16, 2) + conv(3, 16, 32, 2) + conv(3, 32, 32, 2) + conv(3, 32, 48, 2) +
-             conv(3, 48, 48, 2) + 2 * conv(3, 48, 4 * 8, 1)}
+             conv(3, 48, 48, 2) + 2 * conv(3, 48, 4 * 8, 1),
+             # The last two are layers of each region.
+             "detection/shapes-rcnn": conv(3, 3, 16, 2) + conv(3, 16, 32, 2) + conv(3, 32, 48, 2) + conv(3, 48, 48, 2) +
+             conv(1, 48, 6, 1) + conv(1, 48, 24, 1) + conv(4, 48, 64, 1) + conv(1, 64, 3 + 1 + 4, 1)}
 
 # For want of their data, or of the hours.
 UNMEASURED = {*TIMED_SEQUENCES, "text/imdb-lstm", "text/ptb-words", "convnet/cifar10-allcnn",
