@@ -9,6 +9,7 @@
 #include "datasets/file.h"
 #include "datasets/folds.h"
 #include "datasets/gzip.h"
+#include "datasets/reconstruction.h"
 #include "neon/core/message.h"
 #include "neon/core/nearest_file.h"
 #include "neon/core/paths.h"
@@ -289,6 +290,8 @@ Data Dataset::finish(Data data, const DataContext& context) const {
   if (common.autoencoder && data.tokens > 0)
     fail(ErrorKind::config, "autoencoder: the samples of ", data.source,
          " are tokens, which a net cannot give as numbers; leave it out");
+  if (common.autoencoder && common.reconstruct)
+    fail(ErrorKind::config, "autoencoder and reconstruct: the first leaves no target but the sample; leave one out");
   if (data.train.size() > int64_t(UINT32_MAX))
     fail(ErrorKind::data, data.source, ": ", data.train.size(), " samples, at most 2^32 - 1 are supported");
   take_fold(data, context);
@@ -307,6 +310,7 @@ Data Dataset::finish(Data data, const DataContext& context) const {
   if (apart > 0) draw_validation(data, apart, context);
   if (!common.autoencoder) {
     warn_of_untrained_classes(data, context);
+    if (common.reconstruct) add_samples_to_targets(data);
     return data;
   }
   // Last, so that an autoencoder draws the same samples as a classifier.
@@ -319,6 +323,12 @@ DataCheck Dataset::finish(DataCheck check) const {
   if (common.autoencoder && check.tokens == 0) check.drop_classes(), check.target = {};
   if (check.classes > 0 && check.target.rank() == 2 && check.label_of != LabelOf::box) check.label_of = LabelOf::pixel;
   if (check.classes > 0 && check.label_of == LabelOf::sample) check.target = {1};
+  if (common.reconstruct && check.sample.rank() > 0) {
+    const std::vector<NamedTarget> targets = targets_with_samples(check.meaning(), check.target, check.source);
+    check.drop_classes();
+    check.target_standard = {};
+    check.targets = targets, check.target = {columns_of(targets)};
+  }
   if (check.train_size == 0 && check.found) no_training_samples(check.source);
   if (check.train_size == 0) return check;
   if (!check.took_fold) check_folds(common, check.train_size, check.test_size, check.source);

@@ -87,7 +87,7 @@ class Dataset {
     double validation = 0;
     int64_t folds = 0, fold = 0;
     double subset_pct = 100;
-    bool autoencoder = false;
+    bool autoencoder = false, reconstruct = false;
     double memory_share = 0.5;
     static void describe(auto&& p) {
       p("validation", &Common::validation,
@@ -105,6 +105,9 @@ class Dataset {
         open_closed(0, 100), Unit{"percent"}, Alias{"sample_pct"});
       p("autoencoder", &Common::autoencoder,
         "Uses the sample itself, as the net gets it, as the target, and ignores labels.");
+      p("reconstruct", &Common::reconstruct,
+        "Gives each sample a second target, named `sample`: the numbers of the sample itself, of images channel by "
+        "channel. Its own target is then `class`, or `value` if that is numbers. `outputs` of the spec names both.");
       p("memory_share", &Common::memory_share,
         "Share of the free memory, and of a GPU's, that samples may take. Above it neon streams them from their files "
         "if the data set can. Otherwise neon keeps them in the host's memory and copies batches to the GPU. Batches "

@@ -187,15 +187,18 @@ NEON_REGISTER(
     "C and K of filters. GlorotUniform takes the true fans of filters.");
 
 struct IdentityParams {
-  bool local = true;
+  bool local = true, frozen = true;
+  double scale = 1;
   static void describe(auto&& p) {
     p("local", &IdentityParams::local, "Accepted for neon 1.x's specs; changes nothing.");
+    p("scale", &IdentityParams::scale, "The numbers of the diagonal.");
+    p("frozen", &IdentityParams::frozen, "The layer's weights are not trained.");
   }
 };
 
 struct IdentityInit : Parametrized<Initializer, IdentityParams> {
   using Parametrized::Parametrized;
-  bool freezes() const override { return true; }
+  bool freezes() const override { return params.frozen; }
   void fill(Tensor& t, const Fan&, Stream&) const override {
     const Shape& shape = t.shape();
     // Filters (K,R,S,C) have the identity at the middle place.
@@ -206,11 +209,12 @@ struct IdentityInit : Parametrized<Initializer, IdentityParams> {
     for (int64_t size : places) middle = middle * size + size / 2;
     for (int64_t i = 0; i < t.elements(); ++i) {
       const int64_t place = i / columns % places.elements(), row = i / columns / places.elements();
-      t.set(i, place == middle && row == i % columns ? 1 : 0);
+      t.set(i, place == middle && row == i % columns ? params.scale : 0);
     }
   }
 };
-NEON_REGISTER(Initializer, IdentityInit, "Identity matrix. The layer's weights are not trained.");
+NEON_REGISTER(Initializer, IdentityInit,
+              "Identity matrix. The layer's weights are not trained, but with frozen: false.");
 
 struct OrthonormalParams {
   double scale = 1.1;

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""XCovariance: a training carried out again in NumPy, and its gradient beside differences."""
+"""XCovariance: a training carried out again in NumPy, and its gradient beside differences; the same of a balanced net,
+whose samples are targets beside their classes."""
 import numpy as np
 
 from support import Case, main, tensors
@@ -19,6 +20,25 @@ metrics: []
 """
 
 
+BALANCED = """\
+dataset: {NPZ: {path: c.npz, reconstruct: true}}
+layers:
+  - Affine: {name: h, nout: 5, init: {Gaussian: {scale: 1}}}
+  - Affine: {name: p, inputs: h, nout: 3, init: {Gaussian: {scale: 1}}, activation: Softmax}
+  - Affine: {name: s, inputs: h, nout: 2, init: {Gaussian: {scale: 1}}}
+  - MergeConcat: {inputs: [p, s]}
+  - XCovariance: {split: 3, scale: 0.7}
+  - Affine: {name: r, nout: 4, init: {Gaussian: {scale: 1}}}
+outputs:
+  sample: {cost: MeanSquared, layer: r}
+  class: {cost: CrossEntropyMulti, weight: 0.5, layer: p}
+optimizer: {GradientDescentMomentum: {learning_rate: 0.05}}
+batch_size: 8
+epochs: 3
+shuffle: false
+"""
+
+
 class Penalty(Case):
     def setUp(self):
         super().setUp()
@@ -26,10 +46,10 @@ class Penalty(Case):
         self.x, self.y = rng.normal(0.5, 1, (20, 4)).astype("f4"), rng.normal(size=(20, 3)).astype("f4")
         np.savez(self.path("d.npz"), x_train=self.x, y_train=self.y, x_test=self.x, y_test=self.y)
 
-    def weights(self, *arguments):
+    def weights(self, *arguments, names=("a/W", "b/W")):
         out = self.neon("-r", "1", "-d", "f64", "-s", "m", *arguments).out
         stored = tensors(self.path("m"))[0]
-        return [np.frombuffer(stored[name][2]).reshape(stored[name][1]) for name in ("a/W", "b/W")], out
+        return [np.frombuffer(stored[name][2]).reshape(stored[name][1]) for name in names], out
 
     def test_training_minimises_the_squared_covariances_of_both_groups(self):
         (a, b), _ = self.weights(self.spec(SPEC), "--set", "optimizer.GradientDescentMomentum.learning_rate=0")
@@ -50,6 +70,41 @@ class Penalty(Case):
         # The costs are those of the outputs alone.
         cost = ((self.x @ a.T @ b.T - self.y) ** 2).mean() / 2
         self.assertIn(f"test cost {cost:.4f}", out)
+
+    def test_a_balanced_net_learns_class_and_sample_at_once(self):
+        names = ("h/W", "p/W", "s/W", "r/W")
+        labels = np.arange(20) % 3
+        np.savez(self.path("c.npz"), x_train=self.x, y_train=labels, x_test=self.x, y_test=labels)
+        (h, p, s, r), _ = self.weights(self.spec(BALANCED), "--set", "optimizer.GradientDescentMomentum.learning_rate=0", names=names)
+
+        def forward(x):
+            hidden = x @ h.T
+            scores = np.exp(hidden @ p.T)
+            return hidden, scores / scores.sum(1, keepdims=True), hidden @ s.T
+
+        for _ in range(3):
+            for at in 0, 8, 16:
+                x, one_hot = self.x[at:at + 8].astype("f8"), np.eye(3)[labels[at:at + 8]]
+                n = len(x)
+                hidden, share, style = forward(x)
+                units = np.hstack([share, style])
+                error = (units @ r.T - x) / (4 * n)
+                centred = units - units.mean(0)
+                u, v = centred[:, :3], centred[:, 3:]
+                c = u.T @ v / n
+                d = error @ r + 0.7 * np.hstack([v @ c.T, u @ c]) / n
+                dp = share * (d[:, :3] - (d[:, :3] * share).sum(1, keepdims=True)) + 0.5 * (share - one_hot) / n
+                dh = dp @ p + d[:, 3:] @ s
+                h, p, s, r = (w - 0.05 * g for w, g in ((h, dh.T @ x), (p, dp.T @ hidden), (s, d[:, 3:].T @ hidden), (r, error.T @ units)))
+        trained, out = self.weights("s.yaml", names=names)
+        for one, expected in zip(trained, (h, p, s, r)):
+            np.testing.assert_allclose(one, expected, rtol=1e-9)
+        x = self.x.astype("f8")
+        _, share, style = forward(x)
+        missed = ((np.hstack([share, style]) @ r.T - x) ** 2).mean() / 2
+        self.assertIn(f"sample.cost {missed:.4f}", out)
+        self.assertIn(f"class.cost {-np.log(share[np.arange(20), labels]).mean():.4g}", out)
+        self.assertIn(f"class.Top1Misclass {100 * (share.argmax(1) != labels).mean():.2f} %", out)
 
     def test_its_gradient_is_that_of_differences(self):
         self.assertIn("a/W", self.neon("grad-check", "-r", "1", self.spec(SPEC)).out)

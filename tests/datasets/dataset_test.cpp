@@ -78,6 +78,40 @@ TEST_CASE("validation samples are drawn by the seed, and every sample is in exac
   CHECK(agrees(set->check(offline()), a));
 }
 
+TEST_CASE("samples are targets beside their own, channel by channel, in the numbers that the net sees") {
+  const auto make_set = [](const Keys& more) {
+    Keys keys = {{"nin", "[3, 2, 4]"}, {"nout", "5"}, {"ntrain", "6"}, {"ntest", "2"}, {"bytes", "true"}};
+    keys.insert(keys.end(), more.begin(), more.end());
+    return make("UniformRandom", keys);
+  };
+  const Data plain = make_set({})->load(offline()), both = make_set({{"reconstruct", "true"}})->load(offline());
+  REQUIRE(both.targets.size() == 2);
+  CHECK(both.targets[0] == NamedTarget{"class", TargetKind::classes, 5, plain.class_names, {}});
+  CHECK(both.targets[1] == NamedTarget{"sample", TargetKind::number, 24, {}, {}});
+  CHECK(both.classes == 0);
+  REQUIRE(both.test.targets.shape() == Shape{2, 25});
+  for (int64_t i = 0; i < 2; ++i) {
+    CHECK(both.test.targets.at(i * 25) == plain.test.label(i));
+    for (int64_t c = 0; c < 3; ++c)
+      for (int64_t pixel = 0; pixel < 8; ++pixel) {
+        const int64_t at = i * 24 + (plain.channels_last ? pixel * 3 + c : c * 8 + pixel);
+        CHECK(both.test.targets.at(i * 25 + 1 + c * 8 + pixel) ==
+              float(plain.test.inputs.at(at)) * plain.scale + plain.shift);
+      }
+  }
+  const DataCheck check = make_set({{"reconstruct", "true"}})->check(offline());
+  CHECK(check.targets == both.targets);
+  CHECK(check.target == Shape{25});
+  CHECK_THAT(error_of([&] {
+               make_set({{"reconstruct", "true"}, {"autoencoder", "true"}})->load(offline());
+             }),
+             Catch::Contains("autoencoder and reconstruct: the first leaves no target but the sample; leave one out"));
+  CHECK_THAT(error_of([] {
+               make("CopyTask", {{"reconstruct", "true"}})->load(offline());
+             }),
+             Catch::Contains("reconstruct: the samples of"));
+}
+
 TEST_CASE("a subset is a share of the training samples and does not touch the test set") {
   const auto set = make("UniformRandom", {{"ntrain", "200"}, {"ntest", "50"}, {"nin", "3"}, {"subset_pct", "25"}});
   const Data all = make("UniformRandom", {{"ntrain", "200"}, {"ntest", "50"}, {"nin", "3"}})->load(offline());

@@ -162,12 +162,14 @@ TEST_CASE("Constant, Array and IdentityInit") {
   CHECK_THROWS_WITH(filled("Array: [1, 2, 3]", {2, 2}), "initializer Array lists 3 values for a parameter (2, 2) of 4");
   CHECK(values(filled("IdentityInit", {2, 3})) == std::vector<double>{1, 0, 0, 0, 1, 0});
   CHECK(values(filled("IdentityInit", {3, 2})) == std::vector<double>{1, 0, 0, 1, 0, 0});
+  CHECK(values(filled("IdentityInit: {scale: 0.5}", {2, 2})) == std::vector<double>{0.5, 0, 0, 0.5});
 }
 
 TEST_CASE("initialisers read back as written") {
   for (const char* yaml : {"Constant: 0.1", "Array: [1, 2.5]", "Uniform: {low: -1, high: 2}", "Gaussian: {scale: 0.5}",
                            "AutoUniform: true", "NodeNormalized: 4", "SparseEigen: {sparseness: 3}", "GlorotUniform",
-                           "Xavier: {local: false}", "Kaiming", "IdentityInit", "Orthonormal: 1"}) {
+                           "Xavier: {local: false}", "Kaiming", "IdentityInit",
+                           "IdentityInit: {scale: 2, frozen: false}", "Orthonormal: 1"}) {
     const auto [first, second] = round_trip<Initializer>(yaml_of(yaml));
     CHECK(first == second);
   }

@@ -198,6 +198,12 @@ TEST_CASE("a layer whose initialiser is IdentityInit is not trained; its bias is
     CHECK(!context.parameters[0].trained);
     CHECK(context.parameters[1].trained == !both);
   }
+  Graph graph;
+  LayerContext context(graph, true, DType::f32, 0);
+  Registry<Layer>::get()
+      .create(yaml_of("Affine: {nout: 3, init: {IdentityInit: {frozen: false}}}"))
+      ->forward(context, {graph, graph.input("x", DType::f32, {2, 3})});
+  CHECK(context.parameters[0].trained);
 }
 
 TEST_CASE("batch norm while training takes more than one value of each feature") {

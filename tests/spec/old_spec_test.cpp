@@ -192,9 +192,13 @@ TEST_CASE("0.9: nothing unknown is passed over") {
   CHECK_THAT(parts.error(), Contains("'my.Layer' is no class of neon 0.9; a class of one's own in Python"));
   parts.layers = "!obj:transforms.Tanh {},";
   CHECK_THAT(parts.error(), Contains("expected a layer, found transforms.Tanh, an activation"));
-  parts.init = "!obj:params.IdentityValGen {}";
+  parts = {};
+  parts.dataset = "!obj:datasets.DelimFiles {}";
+  CHECK_THAT(parts.error(), Contains("datasets.DelimFiles of neon 0.9 is not taken over; 0.9 took live samples"));
+  parts = {};
+  parts.init = "!obj:params.IdentityValGen {scale: 0.5}";
   parts.layers = "!obj:layers.FCLayer {nout: 3, weight_init: *w},";
-  CHECK_THAT(parts.error(), Contains("params.IdentityValGen of neon 0.9 is not taken over; the nearest is"));
+  CHECK_THAT(parts.part("layers"), Contains("init: {IdentityInit: {scale: 0.5, frozen: false}}"));
   parts = {};
   parts.data = "nout: 785";
   CHECK_THAT(parts.error(), Contains("o.yaml:6:5: the data layer is for 785 numbers a sample, the data set has 784"));
@@ -280,6 +284,50 @@ TEST_CASE("0.9: Boltzmann machines and belief nets") {
         "machine 2, epochs: 2}]");
   CHECK(!net.find("epochs"));
   CHECK(root("RBM").find("epochs")->to_string() == "2");
+}
+
+TEST_CASE("0.9: a balanced net has an output for its class, one for its sample, and a penalty between") {
+  const std::string cost = "!obj:layers.CostLayer {ref_layer: *d, ";
+  const auto root = [&](const std::string& by_class, const std::string& style, const std::string& label = "output") {
+    const std::string layers =
+        "[&d !obj:layers.DataLayer {nout: 784}, !obj:layers.FCLayer {name: h, nout: 50}, &u !obj:layers.FCLayer {name: "
+        "u, "
+        "nout: 14, activation: !obj:transforms.Softmax {}}, !obj:layers.FCLayer {name: r, nout: 784}, " +
+        cost + "ref_label: " + label + ", cost: !obj:transforms.SumSquaredDiffs {}}]";
+    return spec_from_text(
+               "!obj:experiments.FitPredictErrorExperiment {dataset: !obj:datasets.MNIST {}, model: "
+               "!obj:models.Balance "
+               "{num_epochs: 2, batch_size: 10, layers: " +
+                   layers + ", classlayers: " + by_class + ", stylelayers: " + style +
+                   "}, metrics: {test: [!obj:metrics.MisclassRate {}]}}",
+               "o.yaml")
+        .root;
+  };
+  const std::string by_class =
+      "[*u, !obj:layers.SliceLayer {end_idx: 10}, " + cost + "cost: !obj:transforms.CrossEntropy {}}]";
+  const std::string penalty = cost + "cost: !obj:transforms.XCovariance {blkidx: 10, scale: 0.5}}]";
+  const Setting net = root(by_class, "[*u, " + penalty);
+  CHECK(net.find("dataset")->to_string() == "{MNIST: {reconstruct: true, fallback: Digits}}");
+  CHECK(net.find("layers")->to_string() ==
+        "[{Affine: {name: h, nout: 50, init: {Gaussian: {scale: 0.01}}}}, {Affine: {name: u, nout: 14, activation: "
+        "Softmax, init: {Gaussian: {scale: 0.01}}}}, {XCovariance: {split: 10, scale: 0.5}}, {Affine: {name: r, nout: "
+        "784, init: {Gaussian: {scale: 0.01}}}}, {Slice: {inputs: u, name: balanced0, end_idx: 10}}]");
+  CHECK(net.find("outputs")->to_string() ==
+        "{sample: {cost: SumSquared, layer: r}, class: {cost: CrossEntropyMulti, layer: balanced0, metrics: "
+        "[Misclassification]}}");
+  CHECK(!net.find("cost"));
+  CHECK(!net.find("metrics"));
+  const auto refused = [&](const std::string& a, const std::string& b, const std::string& label = "output") {
+    return message_of([&] { root(a, b, label); });
+  };
+  CHECK_THAT(refused("[" + cost + "cost: !obj:transforms.CrossEntropy {}}]", "[*u, " + penalty),
+             Contains("classlayers: expected a list of an alias of the layer in `layers` at which the path begins"));
+  CHECK_THAT(refused("[*u, " + penalty, "[*u, " + penalty),
+             Contains("one of classlayers and stylelayers needs a cost that compares with the labels"));
+  CHECK_THAT(refused(by_class, by_class), Contains("two costs compare with the class"));
+  CHECK_THAT(refused(by_class, "[*u, !obj:layers.FCLayer {nout: 3}, " + penalty),
+             Contains("stylelayers: XCovariance is of the layer at which the path begins"));
+  CHECK_THAT(refused(by_class, "[*u, " + penalty, "targets"), Contains("it needs ref_label: output"));
 }
 
 TEST_CASE("0.9: an Imageset is read from its macrobatches, if they are there") {

@@ -31,6 +31,7 @@ void finish_old_dataset(OldTranslation& t, const OldObject& object, OldResult& o
     if (percent > 0) out.set("validation", Setting::scalar(number(percent / 100), object.where_of("validation_pct")));
   }
   if (t.autoencoder) out.set("autoencoder", Setting::scalar("true", object.node.where()));
+  if (t.reconstruct) out.set("reconstruct", Setting::scalar("true", object.node.where()));
 }
 
 void check_old_shape(OldTranslation& t, const std::vector<int64_t>& shape) {

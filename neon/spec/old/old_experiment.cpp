@@ -78,7 +78,11 @@ void translate_metrics(OldTranslation& t, const OldNode& node, OldResult& out) {
     if (std::string_view(set) == "train" && list->is_list() && !list->items().empty())
       t.remark(list->where(), "metrics of the training set: neon reports the mean cost of an epoch's training");
   }
-  if (!metrics.items.empty()) out.set("metrics", std::move(metrics), node.where());
+  if (metrics.items.empty()) return;
+  Setting* const outputs = out.params.find("outputs");
+  Setting* const by_class = outputs ? outputs->find("class") : nullptr;
+  if (by_class) by_class->entries.push_back({"metrics", std::move(metrics), node.where()});
+  else out.set("metrics", std::move(metrics), node.where());
 }
 
 void translate_predictions(OldTranslation& t, const OldNode& node) {
@@ -112,9 +116,9 @@ void translate_datatype(OldTranslation& t, Setting& root) {
 
 // As the guide writes specs.
 void order_keys(Setting& root) {
-  static const std::vector<std::string> order = {"dataset", "augment",      "normalize", "layers",   "cost",
-                                                 "rule",    "optimizer",    "phases",    "metrics",  "batch_size",
-                                                 "epochs",  "reset_period", "shuffle",   "rng_seed", "datatype"};
+  static const std::vector<std::string> order = {
+      "dataset", "augment", "normalize",  "layers", "cost",         "outputs", "rule",     "optimizer",
+      "phases",  "metrics", "batch_size", "epochs", "reset_period", "shuffle", "rng_seed", "datatype"};
   std::ranges::stable_sort(root.entries, {},
                            [](const auto& e) { return std::ranges::find(order, e.key) - order.begin(); });
 }

@@ -7,11 +7,7 @@ namespace {
 
 const OldClasses missing(std::vector<OldMissing>{
     {"models.Autoencoder", "0.9 could not run it any more; write models.MLP with a CostLayer of ref_label: output"},
-    {"models.Balance", "the nearest is models.MLP with a BranchLayer; the layer XCovariance of a spec has its penalty"},
-    {"models.BalanceMP", "the nearest is models.MLP with a BranchLayer"},
-    {"transforms.XCovariance",
-     "a spec has the layer XCovariance behind the hidden units, with split in place of blkidx"},
-    {"params.IdentityValGen", "the nearest is params.OrthoNormalizedValGen; IdentityInit of neon freezes the layer"},
+    {"models.BalanceMP", "the nearest is models.Balance, with two paths beside the reconstruction"},
     {"experiments.GradientChecker", "neon's gradients are derived from one rule for each op, which its tests check"},
     {"experiments.Experiment", "it is the base of FitExperiment and FitPredictErrorExperiment; write one of these"},
     {"experiments.GenOutputExperiment", "0.9 named it, but did not have it; neon predict prints a net's outputs"},

@@ -41,10 +41,12 @@ std::string old_category(const OldNode& node) {
   return kind ? std::string(kind->category) : "";
 }
 
+}  // namespace
+
 // A cost compares the output with the labels, or with the samples.
-void translate_cost_layer(OldTranslation& t, const OldNode& node, const OldNode& data, OldResult& out) {
+bool translate_old_cost(OldTranslation& t, const OldNode& node, const OldNode& data, OldResult& out) {
   const OldClass* const kind = t.class_of(node, "cost layer");
-  if (!kind) return;
+  if (!kind) return false;
   const OldObject layer{node, *kind};
   t.check_keys(layer);
   OldResult none;
@@ -54,8 +56,8 @@ void translate_cost_layer(OldTranslation& t, const OldNode& node, const OldNode&
     t.problem(reference->where(),
               "ref_layer is not the data layer in `layers`; a cost compares with the samples or their labels");
   const std::string label = t.word_of(layer, "ref_label", "targets");
-  if (label == "output" || label == "inputs") t.autoencoder = true;
-  else if (label != "targets" && label != "labels")
+  const bool of_samples = label == "output" || label == "inputs";
+  if (!of_samples && label != "targets" && label != "labels")
     t.problem(layer.where_of("ref_label"),
               text(in_quotes(label), " is nothing that a data layer has; it has targets, labels and output"));
   const std::string category = t.word_of(layer, "category_label", "l_id");
@@ -63,22 +65,36 @@ void translate_cost_layer(OldTranslation& t, const OldNode& node, const OldNode&
     t.problem(layer.where_of("category_label"),
               text("category_label ", in_quotes(category), ": a sample has one label here; the nearest is l_id"));
   if (const auto cost = layer.find("cost")) out.set("cost", t.object(*cost, "cost"), cost->where());
+  return of_samples;
 }
 
-void translate_layers(OldTranslation& t, const OldNode& list, OldResult& out) {
+Setting translate_old_layers(OldTranslation& t, const OldNode& list, const AfterOldLayer& after) {
   const std::vector<OldNode> nodes = list.items();
-  if (nodes.size() < 3 || old_category(nodes.front()) != "data layer" || old_category(nodes.back()) != "cost layer")
-    return t.problem(list.where(), "layers: expected a list that begins with a data layer and ends with a cost layer");
+  Setting layers = Setting::list({}, list.where());
+  if (nodes.size() < 3 || old_category(nodes.front()) != "data layer" || old_category(nodes.back()) != "cost layer") {
+    t.problem(list.where(), "layers: expected a list that begins with a data layer and ends with a cost layer");
+    return layers;
+  }
   t.object(nodes.front(), "data layer");
   t.data_where = nodes.front().where();
-  Setting layers = Setting::list({}, list.where());
   for (size_t i = 1; i + 1 < nodes.size(); ++i) {
     Setting layer = t.object(nodes[i], "layer");
-    if (!layer.is_null()) layers.items.push_back(std::move(layer));
+    if (layer.is_null()) continue;
+    layers.items.push_back(std::move(layer));
+    if (after) after(nodes[i], layers);
   }
   t.starts_local = !layers.items.empty() && std::ranges::count(kLocalLayers, class_of(layers.items[0])) > 0;
+  return layers;
+}
+
+namespace {
+
+void translate_layers(OldTranslation& t, const OldNode& list, OldResult& out) {
+  Setting layers = translate_old_layers(t, list);
+  if (layers.items.empty()) return;
+  const std::vector<OldNode> nodes = list.items();
   out.set("layers", std::move(layers), list.where());
-  translate_cost_layer(t, nodes.back(), nodes.front(), out);
+  t.autoencoder = translate_old_cost(t, nodes.back(), nodes.front(), out);
   out.set("optimizer", t.rules.optimizer(list.where()));
 }
 
@@ -122,6 +138,10 @@ void translate_old_saving(OldTranslation& t, const OldObject& model) {
 
 void finish_old_model(OldTranslation& t, const OldObject& object, OldResult& out) {
   if (const auto layers = object.find("layers")) translate_layers(t, *layers, out);
+  finish_old_training(t, object, out);
+}
+
+void finish_old_training(OldTranslation& t, const OldObject& object, OldResult& out) {
   translate_old_saving(t, object);
   if (!out.params.find("epochs")) t.problem(object.node.where(), "the model needs 'num_epochs'");
   t.remark(object.where_of("batch_size"),

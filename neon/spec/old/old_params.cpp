@@ -15,6 +15,10 @@ void widen_orthonormal(OldTranslation& translation, const OldObject& object, Old
   out.set("scale", Setting::scalar(relu ? "1.4142135623730951" : "1", object.where_of("relu")));
 }
 
+void train_identity(OldTranslation&, const OldObject& object, OldResult& out) {
+  out.set("frozen", Setting::scalar("false", object.node.where()));
+}
+
 const OldClasses initializers(std::vector<OldClass>{
     {"params.UniformValGen", "initializer", "Uniform", initializer_keys({old_value("low"), old_value("high")})},
     {"params.AutoUniformValGen", "initializer", "AutoUniform",
@@ -29,6 +33,7 @@ const OldClasses initializers(std::vector<OldClass>{
      initializer_keys({old_value("sparseness"), old_value("eigenvalue")})},
     {"params.OrthoNormalizedValGen", "initializer", "Orthonormal", initializer_keys({old_read("relu")}),
      widen_orthonormal},
+    {"params.IdentityValGen", "initializer", "IdentityInit", initializer_keys({old_value("scale")}), train_identity},
 });
 
 const OldClasses activations(std::vector<OldClass>{

@@ -74,6 +74,7 @@ class OldTranslation {
   bool starts_local = false;  // the first layer is one of images
   bool shuffle = false;
   bool autoencoder = false;
+  bool reconstruct = false;  // samples are targets beside their labels
 
  private:
   void check_held(const OldNode& node);
