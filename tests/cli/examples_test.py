@@ -101,6 +101,7 @@ EXPECTED = {
     "mlp/fashion-small": (MNIST, 784 * 100 + 100 + 1010), "mlp/mnist-small": (MNIST, 784 * 100 + 1000),
     "mlp/mnist-branch": (MNIST, 784 * 100 + 3200 + 512 + 160 + 1600 + 160 + 256 + 160),
     "mlp/mnist-merge": (MNIST, 2 * (784 * 100 + 10000) + 2000),
+    "mlp/fashion-binary": (MNIST, 784 * 1024 + 1024 * 1024 + 1024 * 10 + 2 * (1024 + 1024 + 10)),
     "autoencoder/mnist-balanced": (MNIST, 785 * 500 + 501 * 500 + 501 * (10 + 8) + 19 * 500 + 501 * 784),
     "mlp/fashion-tuned": (MNIST, 784 * 1000 + 1000 + 1001000 + 10010),
     "gan/mnist-dcgan": (MNIST, 9 * 2 * 32 + 64 + 16 * 32 * 16 + 32 + 16 * 16 + 16 * 16 + 16 * 16 * 32 + 64 + 49 * 32),
@@ -223,7 +224,7 @@ class Examples(support.Case):
                      "convnet/finetune", "convnet/mnist-small", "convnet/synthetic", "convnet/shapes-se-resnet", "convnet/digits-unet",
                      "mlp/cifar10-branch",
                      "mlp/mnist-branch", "mlp/mnist-merge", "rbm/mnist-rbm", "rbm/mnist-dbn",
-                     "gan/mnist-dcgan", "gan/mnist-wgan", "autoencoder/mnist-balanced"):
+                     "gan/mnist-dcgan", "gan/mnist-wgan", "autoencoder/mnist-balanced", "mlp/fashion-binary"):
             self.neon(os.path.join(EXAMPLES, name + ".yaml"), "--set", noise(name, 32), "-z", "16", "-e", "1")
 
     def test_tables_are_drawn_and_learnt(self):
