@@ -34,19 +34,21 @@ class WinogradConvolution : public Kernel {
         outside_(DType::f32, {x_.shape()[3]}) {
     if (kernel.bias()) bias_.emplace(context, kernel.bias(), DType::f32);
     patches_.rows = sums_.rows = blocks_.together;
-    part_ = scratch_.take(4 * size_t(filters_.elements() + blocks_.sets * (patches_.elements() + sums_.elements()) +
+    if (context.is_fixed(kernel.inputs[1])) kept_filters_ = Tensor(DType::f32, {filters_.elements()});
+    part_ = scratch_.take(4 * size_t(shared_filters() + blocks_.sets * (patches_.elements() + sums_.elements()) +
                                      threads_ * own_floats()));
   }
   std::string implementation() const override { return text("winograd:", elementwise::active_level().name); }
 
-  void run(const Run&) override {
+  void run(const Run& run) override {
     const auto* x = static_cast<const float*>(x_.load(threads_));
-    const auto* w = static_cast<const float*>(w_.load(threads_));
+    const bool spread = run.news || !keeps_filters();
+    const auto* w = spread ? static_cast<const float*>(w_.load(threads_)) : nullptr;
     const auto* bias = bias_ ? static_cast<const float*>(bias_->load(threads_)) : nullptr;
     auto* y = static_cast<float*>(y_.place());
 #pragma omp parallel num_threads(threads_)
     {
-      spread_filters(w);
+      if (spread) spread_filters(w);
       if (blocks_.shared) run_together(x, bias, y);
       else run_apart(x, bias, y);
     }
@@ -59,8 +61,12 @@ class WinogradConvolution : public Kernel {
   int64_t turning_floats() const { return turned_ ? 0 : size() * size() * kWinogradChannels * kMapsTogether; }
   int64_t own_floats() const { return turning_floats() + filters_.channels; }
   // In the scratch memory: places of the filters, each set's patches and sums, what threads have for themselves.
-  float* filters() { return scratch_.at<float>(part_); }
-  float* patches(int set) { return filters() + filters_.elements() + set * (patches_.elements() + sums_.elements()); }
+  float* filters() { return keeps_filters() ? kept_filters_.as<float>().data() : scratch_.at<float>(part_); }
+  bool keeps_filters() const { return !kept_filters_.empty(); }
+  int64_t shared_filters() const { return keeps_filters() ? 0 : filters_.elements(); }
+  float* patches(int set) {
+    return scratch_.at<float>(part_) + shared_filters() + set * (patches_.elements() + sums_.elements());
+  }
   float* sums(int set) { return patches(set) + patches_.elements(); }
   float* turning() { return patches(blocks_.sets) + omp_get_thread_num() * own_floats(); }
   float* beyond() { return turning() + turning_floats(); }
@@ -163,6 +169,7 @@ class WinogradConvolution : public Kernel {
   WinogradTiles tiles_;
   const elementwise::Winograd& loops_ = *elementwise::active_level().winograd;
   Places patches_, sums_, filters_;
+  Tensor kept_filters_;  // places of filters that the program does not write; else they are in the scratch memory
   TileBlocks blocks_;
   Tensor outside_;  // zeros
 };

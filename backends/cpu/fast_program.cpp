@@ -35,7 +35,7 @@ class FastProgram : public Program {
   FastProgram(const Graph& graph, Variables& variables, const ProgramOptions& options)
       : store_(options.callers_memory ? nullptr : &variables) {
     PassSet passes = options.fuse ? kUsualPasses | options.also : options.also;
-    if (options.callers_memory) passes = passes - LowerPass::kept_casts;
+    if (options.callers_memory) passes = passes - PassSet{LowerPass::kept_casts, LowerPass::folded_scales};
     lowered_ = lower(graph, {.passes = passes, .kernels = {.keeps = keeps}});
     if (options.ranks) check_same_exchanges(*options.ranks, lowered_);
     const int threads = team_size(options.threads > 0 ? options.threads : available_threads());
@@ -84,9 +84,9 @@ class FastProgram : public Program {
       if (!*context_->slot(leaf)) not_bound(lowered_.graph, leaf);
     const Team team(context_->threads);
     keep_threads_apart(context_->threads);
-    const Run run{step, record_.data()};
+    const bool news = !store_ || seen_.take(*store_, !lowered_.graph.assignments().empty());
+    const Run run{step, record_.data(), news};
     milliseconds_.clear();
-    const bool news = store_ && seen_.take(*store_, !lowered_.graph.assignments().empty());
     for (size_t k = 0; k < kernels_.size(); ++k) {
       const auto before = std::chrono::steady_clock::now();
       if (news || !lowered_.kernels[k].is_once()) kernels_[k]->run(run);

@@ -16,6 +16,7 @@ namespace neon::cpu {
 struct Run {
   uint64_t step = 0;
   const double* scalars = nullptr;  // the step record
+  bool news = true;                 // somebody else may have written a variable since the last run
 };
 
 class Kernel {
@@ -60,6 +61,10 @@ class Context {
   Scratch scratch;
 
   const TensorType& type(Value value) const { return lowered.graph.type(value); }
+  // Whether only others write it, before a run with news: what a kernel makes of it can be kept.
+  bool is_fixed(Value value) const {
+    return outlives_run(lowered.graph, storage(value)) && !lowered.graph.is_assigned(storage(value));
+  }
   Value storage(Value value) const { return lowered.storage[size_t(value.id)]; }
   void** slot(Value value) {
     NEON_ASSERT(storage(value));

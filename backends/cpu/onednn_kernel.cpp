@@ -66,15 +66,16 @@ dnnl_memory_t OnednnKernel::scratch_for(const dnnl::primitive_desc_base& descrip
 void OnednnKernel::add(int argument, Value value, const memory::desc& own, const memory::desc& wanted, bool written) {
   const DType compute = type_ == memory::data_type::bf16 ? DType::bf16 : DType::f32;
   const memory array(own, onednn_engine(), nullptr);
-  operands_.push_back(
-      std::unique_ptr<Argument>(new Argument{Operand(context_, value, compute), array, array, 0, {}, {}, 0, written}));
+  operands_.push_back(std::unique_ptr<Argument>(
+      new Argument{Operand(context_, value, compute), array, array, 0, {}, {}, {}, 0, written}));
   Argument& added = *operands_.back();
-  if (own != wanted) add_reorder(added, wanted);
+  if (own != wanted) add_reorder(added, wanted, !written && context_.is_fixed(value));
   arguments_.push_back({argument, added.wanted.get()});
 }
 
-void OnednnKernel::add_reorder(Argument& argument, const memory::desc& wanted) {
-  argument.reordered = context_.scratch.take(wanted.get_size());
+void OnednnKernel::add_reorder(Argument& argument, const memory::desc& wanted, bool fixed) {
+  if (fixed) argument.kept = Tensor(DType::u8, {int64_t(wanted.get_size())});
+  else argument.reordered = context_.scratch.take(wanted.get_size());
   argument.wanted = memory(wanted, onednn_engine(), nullptr);
   const memory &from = argument.written ? argument.wanted : argument.own,
                &to = argument.written ? argument.own : argument.wanted;
@@ -88,9 +89,11 @@ void OnednnKernel::add_reorder(Argument& argument, const memory::desc& wanted) {
     argument.reordering[argument.reordering_count++] = {DNNL_ARG_SCRATCHPAD, scratch};
 }
 
-void OnednnKernel::run(const Run&) {
+void OnednnKernel::run(const Run& run) {
   for (auto& o : operands_) {
-    if (o->reordering_count) bind(o->wanted, context_.scratch.at(o->reordered));
+    const bool kept = !o->kept.empty();
+    if (kept && !run.news) continue;
+    if (o->reordering_count) bind(o->wanted, kept ? o->kept.data() : context_.scratch.at(o->reordered));
     bind(o->own, o->written ? o->array.place() : o->array.load(threads_));
     if (!o->written && o->reordering_count) execute(o->reorder, o->reordering, size_t(o->reordering_count));
   }

@@ -1,7 +1,8 @@
 // A kernel that is one oneDNN primitive: f32 as it is, bf16 where the processor has it, otherwise 16-bit types by way
 // of f32 (oneDNN 2 has no f16). Arrays that the primitive wants in a layout of its own (weights) are brought into it
-// and back. The relu after it is ours, in place: oneDNN's makes 0 of NaN, and a net with a broken weight would train on
-// unnoticed. The primitive and its arguments are made once.
+// and back; of weights that this program does not write, this is kept from run to run. The relu after it is ours, in
+// place: oneDNN's makes 0 of NaN, and a net with a broken weight would train on unnoticed. The primitive and its
+// arguments are made once.
 #pragma once
 #include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
@@ -38,13 +39,14 @@ class OnednnKernel : public Kernel {
     Operand array;
     memory own, wanted;     // the same where no reordering is needed
     size_t reordered;       // where `wanted` begins in the scratch memory, where it is another
+    Tensor kept;            // or its own memory
     dnnl::reorder reorder;  // from own to wanted, or back for what is written
     dnnl_exec_arg_t reordering[3];
     int reordering_count = 0;  // 0: none
     bool written;
   };
   void add(int argument, Value value, const memory::desc& own, const memory::desc& wanted, bool written);
-  void add_reorder(Argument& argument, const memory::desc& wanted);
+  void add_reorder(Argument& argument, const memory::desc& wanted, bool fixed);
   // The memory that a primitive works in, or null.
   dnnl_memory_t scratch_for(const dnnl::primitive_desc_base& description);
 

@@ -53,11 +53,11 @@ Value Epilogues::bias_added(int n, Value product) const {
   const Shape& shape = graph_.shape(other);
   const int64_t columns = graph_.shape(product).back();
   const bool row = shape.elements() == columns && shape.rank() >= 1 && shape.back() == columns;
-  // A parameter, as stored or in the type of the arithmetic: there before any product is made.
-  const Node* from = &graph_.producer(other);
-  if (from->op->is(ops::cast)) from = &graph_.producer(from->inputs[0]);
+  // A parameter or what is kept of some, as stored or in the type of the arithmetic: there before any product is made.
+  const Node& maker = graph_.producer(other);
+  const bool there = outlives_run(graph_, other) || (maker.op->is(ops::cast) && outlives_run(graph_, maker.inputs[0]));
   const bool same = shape.elements() > 0 && graph_.shape(node.outputs[0]) == graph_.shape(product);
-  return same && row && columns > 1 && from->op->traits.leaf == LeafKind::variable ? other : Value{};
+  return same && row && columns > 1 && there ? other : Value{};
 }
 
 void Epilogues::take_epilogue(LoweredKernel& kernel, int maker) {

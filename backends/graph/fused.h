@@ -66,7 +66,7 @@ struct FusedKernel {
   std::vector<Instruction> post;
   std::vector<Store> post_stores;
   Value guard;  // 0: the kernel does nothing
-  // It makes kept casts alone: it runs only where somebody else has written their variables since the program ran.
+  // It makes kept values alone: it runs only where somebody else has written a variable since the program ran.
   bool once = false;
   DType compute = DType::f32;
 

@@ -80,6 +80,7 @@ class Graph {
   int node_count() const { return int(nodes_.size()); }
   int value_count() const { return int(values_.size()); }
   const std::vector<Assignment>& assignments() const { return assignments_; }
+  bool is_assigned(Value variable) const { return assigned_.count(variable) > 0; }
   std::vector<Assignment> assignments_of(Value value) const;  // that give it to a variable
   const std::map<std::string, Value>& outputs() const { return outputs_; }
   std::vector<Value> leaves(LeafKind kind) const;  // in the order in which they were added
@@ -106,9 +107,10 @@ class Graph {
   std::string scope_;
 };
 
-// Attribute of a cast whose result outlives the run: it is made again only when somebody else has written its variable.
+// Attribute of nodes that make something of variables alone, such as a cast of one, whose result outlives the run: it
+// is made again only when somebody else has written a variable.
 constexpr const char* kKept = "kept";
-// Whether it is a variable or a kept cast of one, so that a kernel may write it anew while others still read it.
+// Whether it is a variable or kept of some, so that a kernel may write it anew while others still read it.
 bool outlives_run(const Graph& graph, Value value);
 
 // Sets the scope of a graph for a block.

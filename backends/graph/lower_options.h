@@ -16,6 +16,7 @@ struct Node;
 enum class LowerPass : uint8_t {
   fusion,
   kept_casts,
+  folded_scales,
   siblings,
   columns,
   deep_inputs,
@@ -47,7 +48,7 @@ class PassSet {
 };
 
 // The passes that every device wants.
-constexpr PassSet kUsualPasses = {LowerPass::fusion, LowerPass::kept_casts};
+constexpr PassSet kUsualPasses = {LowerPass::fusion, LowerPass::kept_casts, LowerPass::folded_scales};
 
 // The work that a device's kernels can take along, beside biases and relus.
 struct DeviceKernels {

@@ -17,7 +17,8 @@ struct PassRow {
   void (Lowerer::*of_kernels)() = nullptr;
 };
 
-constexpr const char *kEvery = "every device", *kHungry = "a device whose arithmetic outruns its memory",
+constexpr const char *kEvery = "every device", *kSeesWrites = "a device that sees every write to a variable",
+                     *kHungry = "a device whose arithmetic outruns its memory",
                      *kWide = "a device that one small kernel does not fill",
                      *kTensorCores = "tensor cores, which multiply many channels at once";
 
@@ -32,8 +33,13 @@ const PassRow kTable[] = {
      kEvery,
      {},
      [](const Graph& graph, const LowerOptions&) { return simplified(graph); }},
+    {"folded scales", "Multiplies weights by what multiplies the results of their product, after each change of them.",
+     kSeesWrites, LowerPass::folded_scales,
+     [](const Graph& graph, const LowerOptions& options) {
+       return options.passes.has(LowerPass::fusion) ? with_folded_scales(graph) : graph;
+     }},
     {"kept casts", "Keeps 16-bit copies of weights from step to step; whatever writes the weights writes them.",
-     "a device that sees every write to a variable", LowerPass::kept_casts,
+     kSeesWrites, LowerPass::kept_casts,
      [](const Graph& graph, const LowerOptions& options) {
        return options.passes.has(LowerPass::fusion) ? with_kept_casts(graph) : graph;
      }},

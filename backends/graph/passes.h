@@ -21,6 +21,10 @@ Graph simplified(const Graph& graph);
 // whatever writes the variable: no step begins by casting all weights.
 Graph with_kept_casts(const Graph& graph);
 
+// The same computation where weights that are not trained here are multiplied by what multiplies the features of their
+// product, as batch norm of an evaluation does: once after each change of the variables.
+Graph with_folded_scales(const Graph& graph);
+
 // The same computation where rows of weights that ranks share are gathered by exchanges of several arrays.
 Graph with_gathers_together(const Graph& graph);
 
