@@ -1,6 +1,6 @@
 // neon bench SPEC: times the very program that `train` runs, with a new batch each step, and the forward and
 // backward passes alone; with -v the time of each kernel. Fails when training does not move the cost of a batch. Ranks
-// time the step of all of them.
+// time the step of all of them. With --inference it times the outputs of a batch instead, as predict makes them.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -12,6 +12,7 @@
 #include "neon/cli/rank_process.h"
 #include "neon/cli/session.h"
 #include "neon/cli/step_time.h"
+#include "neon/cli/timed_pass.h"
 #include "neon/cli/verb.h"
 #include "neon/train/terminal.h"
 #include "neon/train/trainer.h"
@@ -21,62 +22,6 @@ namespace neon {
 namespace {
 
 constexpr int64_t kMostTimed = 20;  // steps whose kernels are timed
-
-// The passes without the update, over the data in batches that follow each other; of several ranks this one's share.
-class Pass {
- public:
-  Pass(const Experiment& experiment, const Data& data, StepOptions options, Variables& variables, bool backward,
-       const DeviceOptions& device)
-      : works_ahead_(device.gpu) {
-    FeedOptions feeding;
-    feeding.batch = options.batch;
-    if (own_ranks()) {
-      feeding.of = own_ranks()->of();
-      options.share = share_of(options.batch, options.batch, feeding.of);
-      options.batch = options.share.count;
-    }
-    feeding.order = SampleOrder::as_given;
-    feeding.weight = DType::f32;  // every batch is a whole one
-    feeding.samples = !options.augment.empty();
-    feeding.device = device;
-    feed_ = make_feed(data.train, feeding);
-    DataLayout layout = layout_of(data);
-    layout.held = feed_->rows();
-    const StepGraph graph = gradient_graph(experiment.network(), *experiment.cost(), layout,
-                                           experiment.last_phase().options(options), backward);
-    DeviceOptions of_program = with_sequences(device);
-    of_program.program.ranks = own_ranks();
-    of_program.name = backward ? "the forward and backward passes" : "the forward pass";
-    program_ = compile_program(graph.graph, variables, of_program);
-    feed_->bind(*program_);
-  }
-
-  double ms(int64_t iterations) {
-    int64_t step = 0;
-    return median_ms(iterations, works_ahead_, [&](int64_t count) {
-      for (int64_t i = 0; i < count; ++i) run(step++);
-      program_->recorded("cost");
-    });
-  }
-
-  // With the same draws at every call.
-  double cost_of_first_batch() {
-    run(0);
-    double cost = program_->recorded("cost");
-    if (own_ranks()) own_ranks()->sum({&cost, 1});
-    return cost;
-  }
-
- private:
-  void run(int64_t step) {
-    feed_->next(*program_, step);
-    program_->run(uint64_t(step));
-  }
-
-  bool works_ahead_;
-  std::unique_ptr<BatchFeed> feed_;
-  std::unique_ptr<Program> program_;
-};
 
 // Training changes the parameters; these are their present values.
 class Weights {
@@ -116,8 +61,38 @@ void write_profile(const std::string& path, const std::string& trace) {
   print_result("wrote " + path + "; chrome://tracing and ui.perfetto.dev show it");
 }
 
+// Tables of the kernels with -v, and the profile where one is asked for.
+void show_kernels(const CommandLine& line, const std::vector<TimedKernel>& kernels, DType dtype,
+                  const DeviceOptions& device) {
+  if (kernels.empty()) return;
+  const Ceiling ceiling = measure_ceiling(dtype, device);
+  const std::string& profile = line.of_verb.profile;
+  if (line.verbose > 1) print_lines(kernel_tables(kernels, ceiling));
+  if (!profile.empty()) write_profile(profile, chrome_trace(kernels, ceiling));
+}
+
+bool shows_kernels(const CommandLine& line) { return line.verbose > 1 || !line.of_verb.profile.empty(); }
+
+// The outputs of each batch, of weights as a training begins with them.
+int bench_inference(const CommandLine& line, const Experiment& experiment, const Data& data, Trainer& trainer,
+                    const StepOptions& step, const DeviceOptions& device) {
+  const int64_t iterations = line.of_verb.iterations;
+  TimedPass pass(TimedPass::Kind::inference, experiment, data, step, trainer.variables(), device);
+  const double ms = pass.ms(iterations);
+  print_result(text("median of ", iterations, " batches of ", step.batch, ", ", name_of(step.dtype), ", ",
+                    trainer.device_text()));
+  print_result(formatted("inference         %9.4f ms  %.0f samples/s", ms, 1000 * double(step.batch) / ms));
+  if (shows_kernels(line))
+    show_kernels(line,
+                 time_kernels(pass.program(), std::min(iterations, kMostTimed), [&] { return pass.time_kernels(); }),
+                 step.dtype, device);
+  return 0;
+}
+
 int run_bench(const CommandLine& line) {
   const std::string& path = only_operand(line);
+  if (line.of_verb.inference && (starts_ranks(line) || own_ranks()))
+    fail(ErrorKind::config, "--inference times one device; leave out -m");
   if (starts_ranks(line)) return start_ranks(line);
   const OpenedSpec spec = open_spec(line, path);
   RunOptions options = options_of(line, spec);
@@ -140,19 +115,21 @@ int run_bench(const CommandLine& line) {
   const Weights untrained(trainer);
   const DeviceOptions device = device_options(options, *spec.experiment);
   const StepOptions step = step_options(options, spec.experiment->params);
+  if (line.of_verb.inference) return bench_inference(line, *spec.experiment, data, trainer, step, device);
   const int64_t iterations = steps_timed(line.of_verb.iterations, step.accumulate);
   if (spec.experiment->params.buckets.is_given())
     print_message(
         "note: a whole step is the median over batches of all buckets; the passes are of the longest sequences");
   const double whole = median_ms(iterations, device.gpu, [&](int64_t count) { trainer.steps().repeat(count); });
   const std::string memory = memory_text(device);  // before other programs take theirs
-  const std::string& profile = line.of_verb.profile;
   std::vector<TimedKernel> kernels;
-  if (line.verbose > 1 || !profile.empty()) kernels = time_kernels(trainer.steps(), std::min(iterations, kMostTimed));
+  if (shows_kernels(line)) kernels = time_kernels(trainer.steps(), std::min(iterations, kMostTimed));
   // Its memory is given back before the next takes some.
-  const double both_ms =
-      own_ranks() ? 0 : Pass(*spec.experiment, data, step, trainer.variables(), true, device).ms(iterations);
-  Pass forward(*spec.experiment, data, step, trainer.variables(), false, device);
+  const auto pass = [&](TimedPass::Kind kind) {
+    return TimedPass(kind, *spec.experiment, data, step, trainer.variables(), device);
+  };
+  const double both_ms = own_ranks() ? 0 : pass(TimedPass::Kind::gradients).ms(iterations);
+  TimedPass forward = pass(TimedPass::Kind::forward);
   const double forward_ms = own_ranks() ? 0 : forward.ms(iterations);
   // Batches differ, so only the cost of one and the same says whether training did anything.
   const double last_cost = forward.cost_of_first_batch();
@@ -166,11 +143,7 @@ int run_bench(const CommandLine& line) {
   print_result(formatted("whole step        %9.4f ms  %.0f samples/s", whole, 1000 * double(step.batch) / whole));
   print_result(formatted("cost of one batch %9.4f -> %.4f", first_cost, last_cost));
   if (!memory.empty()) print_result("memory            " + memory);
-  if (!kernels.empty()) {
-    const Ceiling ceiling = measure_ceiling(step.dtype, device);
-    if (line.verbose > 1) print_lines(kernel_tables(kernels, ceiling));
-    if (!profile.empty()) write_profile(profile, chrome_trace(kernels, ceiling));
-  }
+  show_kernels(line, kernels, step.dtype, device);
   if (!(std::fabs(last_cost - first_cost) > 1e-6 * std::fabs(first_cost)))
     fail(ErrorKind::failed, "the cost of the same batch stayed at ", first_cost, ": the timed steps do not train");
   return 0;

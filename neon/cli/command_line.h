@@ -17,8 +17,8 @@ struct VerbOptions {
   int64_t trials = 20, seeds = 3;
   std::string method = "random", folder, metric, profile, fixed = "16.12";
   bool prune = false, objective = false, curve = false;
-  bool resolved = false, passes = false, pixels = false, skip_bad = false, overwrite = false, report = false,
-       text = false, csv = false, npz = false, live = false, no_run_folder = false;
+  bool resolved = false, passes = false, inference = false, pixels = false, skip_bad = false, overwrite = false,
+       report = false, text = false, csv = false, npz = false, live = false, no_run_folder = false;
   std::string host;
   std::optional<int64_t> port;
   std::optional<std::string> devices;
@@ -63,6 +63,7 @@ struct VerbOptions {
     p("svg", &VerbOptions::svg, "SVG file for the graph of the net.");
     p("no_run_folder", &VerbOptions::no_run_folder, "Makes no folder for the run.");
     p("passes", &VerbOptions::passes, "Lists the passes, and what each changed.");
+    p("inference", &VerbOptions::inference, "Times outputs instead of training steps.");
     p("report", &VerbOptions::report, "Prints precision, recall and calibration, or residuals, in CSV and JSON, too.");
     p("text", &VerbOptions::text, "Draws curves in the terminal.");
     p("live", &VerbOptions::live, "Serves the page.");

@@ -67,26 +67,38 @@ std::string layer_table(const std::vector<TimedKernel>& kernels, const Ceiling& 
   return out;
 }
 
+std::vector<TimedKernel> of_each_step(const std::vector<TimedKernel>& kernels) {
+  std::vector<TimedKernel> out = kernels;
+  std::erase_if(out, [](const TimedKernel& kernel) { return kernel.once; });
+  return out;
+}
+
 }  // namespace
 
-std::vector<TimedKernel> time_kernels(StepRunner& runner, int64_t steps) {
-  const Lowered& lowered = runner.program().lowered();
-  const std::vector<std::string> made_by = runner.program().implementations();
+std::vector<TimedKernel> time_kernels(const Program& program, int64_t steps,
+                                      const std::function<std::vector<double>()>& step) {
+  const Lowered& lowered = program.lowered();
+  const std::vector<std::string> made_by = program.implementations();
   std::vector<std::vector<double>> times(lowered.kernels.size());
   for (int64_t i = 0; i < steps; ++i) {
-    const std::vector<double> took = runner.time_kernels();
+    const std::vector<double> took = step();
     for (size_t k = 0; k < took.size(); ++k) times[k].push_back(took[k]);
   }
   std::vector<TimedKernel> out;
   for (size_t k = 0; k < times.size(); ++k) {
     const LoweredKernel& kernel = lowered.kernels[k];
-    out.push_back(
-        {median(times[k]), work_of(kernel, lowered), made_by[k], description(kernel, lowered.graph), kernel.scope});
+    out.push_back({median(times[k]), work_of(kernel, lowered), made_by[k], description(kernel, lowered.graph),
+                   kernel.scope, kernel.is_once()});
   }
   return out;
 }
 
-std::string kernel_tables(const std::vector<TimedKernel>& kernels, const Ceiling& ceiling) {
+std::vector<TimedKernel> time_kernels(StepRunner& runner, int64_t steps) {
+  return time_kernels(runner.program(), steps, [&] { return runner.time_kernels(); });
+}
+
+std::string kernel_tables(const std::vector<TimedKernel>& all, const Ceiling& ceiling) {
+  const std::vector<TimedKernel> kernels = of_each_step(all);
   std::vector<size_t> order(kernels.size());
   std::iota(order.begin(), order.end(), size_t(0));
   std::ranges::stable_sort(order,
@@ -107,7 +119,7 @@ std::string chrome_trace(const std::vector<TimedKernel>& kernels, const Ceiling&
   using Json = nlohmann::ordered_json;
   Json events = Json::array();
   double at = 0;  // microseconds
-  for (const TimedKernel& kernel : kernels) {
+  for (const TimedKernel& kernel : of_each_step(kernels)) {
     events.push_back({{"name", kernel.what},
                       {"cat", kernel.layer},
                       {"ph", "X"},

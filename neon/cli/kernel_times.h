@@ -1,5 +1,6 @@
-// Where the time of a training step goes.
+// Where the time of a step goes.
 #pragma once
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,8 +14,12 @@ struct TimedKernel {
   double milliseconds = 0;  // median; on a GPU until the next kernel begins
   KernelWork work;
   std::string implementation, what, layer;
+  bool once = false;  // it only follows a change of the variables by others: no step has it
 };
-// The step's kernels in order, each timed over so many steps.
+// A program's kernels in order, each timed over so many steps. `step` runs the program and returns the milliseconds of
+// each kernel.
+std::vector<TimedKernel> time_kernels(const Program& program, int64_t steps,
+                                      const std::function<std::vector<double>()>& step);
 std::vector<TimedKernel> time_kernels(StepRunner& runner, int64_t steps);
 
 // Two tables, the slowest first: layers, then kernels. Each line has milliseconds, their share of the step, GFLOP/s,

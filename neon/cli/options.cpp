@@ -164,6 +164,7 @@ constexpr Option kOptions[] = {
      {"plot"}},
     {"--port", "N", verb, "port", 0, "Port to listen on, with --live; 0: any. Default: 8470.", {"plot"}},
     {"--passes", "", verb, "passes", 0, "List the passes, and what each changed.", {"program"}},
+    {"--inference", "", verb, "inference", 0, "Time the outputs of a batch instead of a training step.", {"bench"}},
     {"--devices",
      "N,N",
      verb,

@@ -252,6 +252,14 @@ class Inspection(Case):
             self.assertRegex(out, rf"(?m)^{re.escape(row)} +[\d.]+ ms")
         self.assertIn("median of 5 steps, batch 16, f32", out)
 
+    def test_bench_of_inference(self):
+        done = self.neon("bench", "-v", "--inference", "--iterations", "5", self.spec())
+        self.assertRegex(done.out, r"(?m)^median of 5 batches of 16, f32")
+        self.assertRegex(done.out, r"(?m)^inference +[\d.]+ ms  \d+ samples/s$")
+        self.assertRegex(done.out, r"(?m)  matmul -> f32 \(16, 3\)")
+        self.assertNotIn("gradient", done.out)
+        self.refused(2, "bench", "--inference", "-m", "2", self.spec(), says="--inference times one device; leave out -m")
+
     def test_bench_times_an_update_at_least(self):
         for steps in "3", "16":
             done = self.neon("bench", "--iterations", steps, "--set", "accumulate=16", self.spec())
