@@ -23,7 +23,8 @@ const std::string& leaf_name(const Graph& graph, Value leaf) { return graph.prod
 LowerOptions lowering_of(const DeviceOptions& options, const Device& device) {
   LowerOptions out = gpu_lowering(options.program.fuse, options.tf32, device.arch(), device.processors(),
                                   options.program.ranks != nullptr);
-  if (options.program.callers_memory) out.passes = out.passes - PassSet{LowerPass::kept_casts, LowerPass::folded_scales};
+  if (options.program.callers_memory)
+    out.passes = out.passes - PassSet{LowerPass::kept_casts, LowerPass::folded_scales};
   return out;
 }
 
