@@ -17,7 +17,7 @@ class TimedPass {
     inference,  // the outputs that predict gives
   };
 
-  // Of several ranks this one's share.
+  // A rank among several takes its own share of each batch.
   TimedPass(Kind kind, const Experiment& experiment, const Data& data, StepOptions options, Variables& variables,
             const DeviceOptions& device);
 
