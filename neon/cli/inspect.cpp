@@ -143,8 +143,10 @@ double data_bytes(const DataCheck& check, const DataLayout& layout, int64_t batc
 void report_columns(const DataCheck& check) {
   const TableColumns& table = check.table;
   if (table.codes.empty()) return;
+  std::vector<std::string> others = table.others;
+  std::ranges::replace(others, "", "''");  // one without a name
   print_result(text("columns ", table.codes.size(), " as ", check.sample[0], " numbers",
-                    table.others.size() > 1 ? text("; left out or predicted: ", list_text(table.others)) : ""));
+                    others.size() > 1 ? text("; left out or predicted: ", list_text(others)) : ""));
   constexpr size_t kMostLines = 40;
   for (size_t k = 0; k < std::min(table.codes.size(), kMostLines); ++k)
     print_result(text("        ", table.features.empty() ? text(table.positions[k]) : in_quotes(table.features[k]),
