@@ -12,8 +12,9 @@ namespace neon {
 
 namespace {
 
-// Whether a node casts a variable to a type of fewer bytes.
+// Whether a node casts a variable to a type of fewer bytes, and is not kept already.
 bool is_narrowing(const Graph& graph, const Node& node) {
+  if (node.attributes.has(kKept)) return false;
   if (!node.op->is(ops::cast) || graph.producer(node.inputs[0]).op->traits.leaf != LeafKind::variable) return false;
   const DType from = graph.dtype(node.inputs[0]), to = graph.dtype(node.outputs[0]);
   const bool narrower = is_floating(from) && is_floating(to) && size_of(to) < size_of(from);

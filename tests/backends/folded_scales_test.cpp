@@ -94,6 +94,17 @@ TEST_CASE("divisions, differences and numbers go into weights as well") {
   CHECK(is_folded(c.graph));
 }
 
+TEST_CASE("a shift that is a variable alone becomes the bias, in all types") {
+  const DType dtype = GENERATE(DType::f64, DType::f32, DType::bf16, DType::f16);
+  Check c;
+  const Expr shift = c.variable("b", array({2}, {2, -3}));
+  const Expr y = cast(small_product(c, dtype), DType::f32) * 2.0 + shift;
+  c.graph.output("y", cast(y, dtype));
+  c.expect("y", {12, 3});
+  c.agree();
+  CHECK(is_folded(c.graph));
+}
+
 TEST_CASE("folded weights follow every change of the variables") {
   Check c;
   const Norm norm(c);

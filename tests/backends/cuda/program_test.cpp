@@ -16,16 +16,20 @@ using namespace neon;
 
 namespace {
 
-Lowered step_of(const std::string& example, const std::string& datatype, bool tf32 = false) {
+StepGraph graph_of(const std::string& example, const std::string& datatype, bool trains) {
   const Spec spec = load_spec(EXAMPLES "/" + example);
   Experiment experiment(spec.root);
   RunOptions options;
   options.datatype = datatype;
   const DataLayout layout = layout_of(experiment.params.dataset->check({}));
   const ExperimentParams& params = experiment.params;
-  const StepGraph step =
-      training_graph(experiment.network(), *params.cost, *params.optimizer, layout, step_options(options, params));
-  return lower(step.graph, cuda::gpu_lowering(true, tf32));
+  const StepOptions step = step_options(options, params);
+  if (!trains) return evaluation_graph(experiment.network(), nullptr, {}, layout, layout.train_size, step);
+  return training_graph(experiment.network(), *params.cost, *params.optimizer, layout, step);
+}
+
+Lowered step_of(const std::string& example, const std::string& datatype, bool tf32 = false) {
+  return lower(graph_of(example, datatype, true).graph, cuda::gpu_lowering(true, tf32));
 }
 
 // Whose addresses a kernel gets.
@@ -131,6 +135,31 @@ TEST_CASE("first convolutions on a GPU take what windows see as channels, rows o
     CHECK((pooled ? gradient.inputs.back() : gradient.inputs[0]) == x);
     CHECK(kernels["depth_to_space"][0]->inputs[0] == gradient.outputs[0]);
   }
+}
+
+TEST_CASE("outputs of nets with batch norm on a GPU have it in their convolutions, made once of variables alone") {
+  const std::string example = GENERATE("resnet18", "vgg16-bn", "mobilenet-v2"), dtype = GENERATE("f32", "f16");
+  const Lowered lowered =
+      lower(graph_of("bench/" + example + ".yaml", dtype, false).graph, cuda::gpu_lowering(true, false));
+  INFO(example << to_string(lowered));
+  std::set<Value> kept;
+  int convolutions = 0;
+  for (const LoweredKernel& kernel : lowered.kernels) {
+    convolutions += kernel.convolution() == ConvolutionKind::forward && kernel.bias();
+    if (!kernel.is_once()) {
+      if (kernel.fused) CHECK(kernel.fused->to_string(lowered.graph).find("rsqrt") == std::string::npos);
+      continue;
+    }
+    // Such kernels run before all others.
+    for (Value input : kernel.inputs) {
+      const Value from = lowered.storage[size_t(input.id)];
+      CHECK((lowered.graph.producer(from).op->traits.leaf == LeafKind::variable || kept.count(from)));
+    }
+    for (Value output : kernel.outputs) kept.insert(lowered.storage[size_t(output.id)]);
+  }
+  // As many as the nets have, by their papers: 17 and 3 beside blocks whose size changes, 13, 52.
+  CHECK(convolutions == (example == "resnet18" ? 20 : example == "vgg16-bn" ? 13 : 52));
+  for (Value value : kept) CHECK(is_read_later(lowered, lowered.buffers[size_t(value.id)]));
 }
 
 TEST_CASE("a step of mnist-small on a GPU is nine kernels") {
