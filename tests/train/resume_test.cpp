@@ -61,11 +61,13 @@ std::vector<std::string> optimizers() {
 
 // A callback without parameters here fails.
 std::string every_callback() {
-  const std::map<std::string, std::string> parameters = {
-      {"EarlyStop", "patience: 9"}, {"Hist", "every: 3, tensors: [W, db]"}, {"BatchNormTune", ""}};
-  // Those that need a net of another kind: gan_test.py of tests/mirror, multicost_test.py and guided_backprop_test.py
-  // of tests/cli have them.
-  const std::set<std::string> elsewhere = {"GANPlot", "TrainMulticost", "GuidedBackprop"};
+  const std::map<std::string, std::string> parameters = {{"EarlyStop", "patience: 9"},
+                                                         {"Hist", "every: 3, tensors: [W, db]"},
+                                                         {"BatchNormTune", ""},
+                                                         {"GradientNorm", "every: 2"}};
+  // Those that need a net of another kind or write files of their own: gan_test.py of tests/mirror, multicost_test.py,
+  // guided_backprop_test.py and tensor_board_test.py of tests/cli have them.
+  const std::set<std::string> elsewhere = {"GANPlot", "TrainMulticost", "GuidedBackprop", "TensorBoard"};
   std::vector<std::string> out;
   for (const auto& entry : Registry<Callback>::get().entries()) {
     INFO(entry->name);
@@ -116,7 +118,7 @@ TEST_CASE("slopes that are learned or drawn go on as they were") {
     }
 }
 
-TEST_CASE("updates rounded by chance go on with the same draws") {
+TEST_CASE("stochastically rounded updates go on with the same draws") {
   const Spec spec = spec_with("{Adam: {learning_rate: 0.01, schedule: Stopping}}", "ema: 0.7\naccumulate: 3\n");
   for (const std::string dtype : {"f32", "f16", "bf16"}) {
     INFO(dtype);
