@@ -131,7 +131,8 @@ epochs: 1000000
         server = self.start("plot", "runs/s-1", "--live", "--port", "0")
         for stop in server.stderr.close, server.stdout.close, server.wait, server.kill:
             self.addCleanup(stop)
-        self.port = int(re.fullmatch(r"http://127\.0\.0\.1:(\d+)/ shows the runs; Ctrl-C ends this\n", server.stderr.readline())[1])
+        said = next(line for line in server.stderr if not line.startswith("note: "))  # the run may have no curves yet
+        self.port = int(re.fullmatch(r"http://127\.0\.0\.1:(\d+)/ shows the runs; Ctrl-C ends this\n", said)[1])
         run = self.run_shown(lambda run: run["evaluation"] and len(run["sheets"]) >= 3)
         self.assertEqual((run["status"], run["evaluation"]["note"]), ("running", "The best checkpoint so far; the run goes on."))
         self.assertEqual([each["title"] for each in run["sheets"][:3]], ["Predictions", "Worst samples", "Filters of Conv_0"])
