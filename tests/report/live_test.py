@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import sys
+import threading
 import time
 
 import h5py
@@ -128,6 +129,11 @@ epochs: 1000000
         training = self.start("-r", "1", "--eval_freq", "1", self.write("s.yaml", self.SPEC))
         self.addCleanup(training.kill)
         self.began(training)
+        # It tells of thousands of epochs, and would wait for a reader.
+        reader = threading.Thread(target=training.stderr.read)
+        reader.start()
+        self.addCleanup(reader.join)
+        self.addCleanup(training.kill)
         server = self.start("plot", "runs/s-1", "--live", "--port", "0")
         for stop in server.stderr.close, server.stdout.close, server.wait, server.kill:
             self.addCleanup(stop)
@@ -138,7 +144,7 @@ epochs: 1000000
         self.assertEqual([each["title"] for each in run["sheets"][:3]], ["Predictions", "Worst samples", "Filters of Conv_0"])
         self.assertTrue(run["net"]["boxes"])
         training.send_signal(signal.SIGINT)
-        self.ended(training, 30)
+        training.wait(30)
         run = self.run_shown(lambda run: run["status"] != "running" and run["sheets"])
         server.send_signal(signal.SIGINT)
         self.assertEqual(server.wait(10), 0)
