@@ -39,7 +39,7 @@ void show_library() {
     dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
 }
 
-// Where the file may lie, likeliest first.
+// Places of the file, the likeliest first.
 std::vector<std::string> module_files(const std::string& name, const std::string& folder) {
   const std::string file = text("libneon_", name, ".so");
   const std::string program = folder_of_executable(), library = folder_of_library();

@@ -87,14 +87,16 @@ uint32_t crc32c_of(std::string_view bytes) {
 
 EventFile::EventFile(const std::string& folder, bool resumes) : resumes_(resumes) {
   make_folders(folder);
-  file_ = new_file(folder, path_);
+  std::string path;
+  FileHandle file = new_file(folder, path);
+  file_ = GrowingFile(path, std::move(file), 0);
   add_event(0, field(kVersion, "brain.Event:2"));
 }
 
 void EventFile::add_event(int64_t step, const std::string& more) {
   const std::string event = double_field(kTime, unix_time()) + whole_field(kStep, step) + more;
   const std::string length = bytes_of_number(uint64_t(event.size()));
-  pending_ += length + masked_crc(length) + event + masked_crc(event);
+  file_.add(length + masked_crc(length) + event + masked_crc(event));
 }
 
 void EventFile::add(int64_t step, const std::vector<std::pair<std::string, double>>& values) {
@@ -102,16 +104,6 @@ void EventFile::add(int64_t step, const std::vector<std::pair<std::string, doubl
   std::string summary;
   for (const auto& [name, value] : values) summary += field(1, field(1, name) + float_field(2, float(value)));
   add_event(step, field(kSummary, summary));
-}
-
-std::string EventFile::flush() {
-  if (const int error = write_at(file_, end_, pending_.data(), pending_.size())) {
-    if (std::exchange(failing_, true)) return "";
-    return text("warning: cannot write ", path_, ": ", system_message(error), "; training goes on");
-  }
-  end_ += pending_.size();
-  pending_.clear();
-  return "";
 }
 
 }  // namespace neon

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "neon/train/atomic_file.h"
+#include "neon/train/growing_file.h"
 
 namespace neon {
 
@@ -20,15 +20,12 @@ class EventFile {
   EventFile(const std::string& folder, bool resumes);
   void add(int64_t step, const std::vector<std::pair<std::string, double>>& values);
   // Hands all events to the system. Returns a warning once where that fails, else "".
-  std::string flush();
+  std::string flush() { return file_.flush(); }
 
  private:
   void add_event(int64_t step, const std::string& more);
-  std::string path_;
-  FileHandle file_;
-  std::string pending_;
-  size_t end_ = 0;
-  bool resumes_, failing_ = false;
+  GrowingFile file_;
+  bool resumes_;
 };
 
 }  // namespace neon

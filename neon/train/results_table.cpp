@@ -50,9 +50,9 @@ std::vector<std::vector<std::string>> read_results(const std::string& path) {
   return out;
 }
 
-ResultsTable::ResultsTable(std::string path, const Experiment& experiment, const std::string& set,
+ResultsTable::ResultsTable(const std::string& path, const Experiment& experiment, const std::string& set,
                            const Position& position)
-    : path_(std::move(path)), outputs_(experiment.params.outputs.size()), names_{"cost"} {
+    : outputs_(experiment.params.outputs.size()), names_{"cost"} {
   if (set.empty()) names_.clear();
   for (const Metric::Result& result : set.empty() ? std::vector<Metric::Result>() : experiment.results())
     if (!std::ranges::count(names_, result.name)) names_.push_back(result.name);
@@ -60,12 +60,11 @@ ResultsTable::ResultsTable(std::string path, const Experiment& experiment, const
   for (const auto& [name, output] : experiment.params.outputs) columns.push_back("epoch_" + name + ".cost");
   for (const std::string& name : names_) columns.push_back(name.starts_with(kOfTraining) ? name : text(set, "_", name));
   const std::string content =
-      csv_record(columns) + "\n" + (position.step > 0 ? kept_lines(path_, columns, position) : "");
-  AtomicFile file(path_);
+      csv_record(columns) + "\n" + (position.step > 0 ? kept_lines(path, columns, position) : "");
+  AtomicFile file(path);
   file.write(content.data(), content.size());
   file.rename_over();
-  file_ = file.release();
-  end_ = content.size();
+  file_ = GrowingFile(path, file.release(), content.size());
 }
 
 std::string ResultsTable::add(const Position& position, const MeanCosts& costs, double rate, double seconds,
@@ -77,18 +76,8 @@ std::string ResultsTable::add(const Position& position, const MeanCosts& costs, 
     const auto found = results.find(name);
     cells.push_back(found == results.end() ? "" : text(found->second));
   }
-  pending_ += csv_record(cells) + "\n";
+  file_.add(csv_record(cells) + "\n");
   return flush();
-}
-
-std::string ResultsTable::flush() {
-  if (const int error = write_at(file_, end_, pending_.data(), pending_.size())) {
-    if (std::exchange(failing_, true)) return "";
-    return text("warning: cannot write ", path_, ": ", system_message(error), "; training goes on");
-  }
-  end_ += pending_.size();
-  pending_.clear();
-  return "";
 }
 
 }  // namespace neon
