@@ -1,4 +1,4 @@
-// Where kernels of oneDNN are asked for: its module is opened for the first.
+// Kernels of oneDNN. The first that is asked for opens their module.
 #include "backends/cpu/onednn_part.h"
 #include "backends/graph/ops.h"
 

@@ -21,7 +21,7 @@ bool is_product(const Node& node) {
   return node.op->traits.convolution == ConvolutionKind::forward || node.op->traits.product == ProductKind::matrices;
 }
 
-// Where the weights of a product have its features.
+// The axis of a product's weights that has its features.
 int feature_axis(const Node& product, const Shape& weights) {
   const bool rows =
       product.op->traits.convolution == ConvolutionKind::forward || product.attributes.integer("transpose_b");
@@ -126,6 +126,13 @@ class KeptValues {
   // A value of the graph that follows from variables, made in this way.
   Value copy(Value value) { return in_type(copy_as_it_is(value), arithmetic_); }
 
+  // The same of one number or of those of the features, (K).
+  Value copy_of_features(Value value) {
+    const Shape& shape = graph_.shape(value);
+    const Value made = copy_as_it_is(value);
+    return in_type(shape.rank() > 1 ? reshape(graph_, made, {shape.elements()}) : made, arithmetic_);
+  }
+
   Value one() { return graph_.constant(1, arithmetic_); }
 
  private:
@@ -169,7 +176,7 @@ struct Folding {
     KeptValues kept(graph, compute_type(type.dtype));
     ScaleAndShift all{kept};
     for (const Node& node : chain)
-      if (!node.op->is(ops::cast)) all.follow(*node.op, kept.copy(node.inputs[1]));
+      if (!node.op->is(ops::cast)) all.follow(*node.op, kept.copy_of_features(node.inputs[1]));
     const Node& maker = graph.producer(weights);
     const bool rounded = maker.op->is(ops::cast) && is_floating(graph.dtype(maker.inputs[0]));
     Value scale = all.scale;

@@ -1,5 +1,5 @@
-// What multiplies the features of a product multiplies its weights instead, where all of it follows from variables that
-// the program does not write. Numbers are such that every step is exact in 16 bits.
+// Factors of a product's features multiply its weights instead, where both follow from variables that the program does
+// not write. Numbers are such that every step is exact in 16 bits.
 #include <algorithm>
 
 #include "backends/graph/lower.h"

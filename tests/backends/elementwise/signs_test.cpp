@@ -84,7 +84,7 @@ TEST_CASE("rows that differ in every sign have the least product") {
   }
 }
 
-TEST_CASE("a NaN among numbers is told, wherever it stands") {
+TEST_CASE("packing finds a NaN at every place") {
   for (const Signs* signs : all_signs())
     for (const size_t place : {0, 15, 63, 64, 69}) {
       std::vector<float> x(70, 1.0f);
