@@ -79,7 +79,7 @@ int bench_inference(const CommandLine& line, const Experiment& experiment, const
   const int64_t iterations = line.of_verb.iterations;
   TimedPass pass(TimedPass::Kind::inference, experiment, data, step, trainer.variables(), device);
   const double ms = pass.ms(iterations);
-  print_result(text("median of ", iterations, " batches of ", step.batch, ", ", name_of(step.dtype), ", ",
+  print_result(text("median of ", iterations, " runs, batch ", step.batch, ", ", name_of(step.dtype), ", ",
                     trainer.device_text()));
   print_result(formatted("inference         %9.4f ms  %.0f samples/s", ms, 1000 * double(step.batch) / ms));
   if (shows_kernels(line))

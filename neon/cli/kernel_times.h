@@ -1,4 +1,4 @@
-// Where the time of a step goes.
+// The time of a step by kernel and layer.
 #pragma once
 #include <functional>
 #include <string>

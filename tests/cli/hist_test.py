@@ -79,7 +79,7 @@ class Hist(Case):
             self.assertEqual(file["hist/RecurrentMean_0_y"][:].sum(), 6 * 8)
 
     def test_outputs_of_branches_and_of_what_passes_on(self):
-        """A merge has outputs of its own, what passes its input on has none, and f16 is told of large ones."""
+        """A merge has outputs of its own, and a layer that passes its input on has none; of f16, large outputs are counted."""
         layers = ("layers: [Affine: {nout: 4, init: {Constant: 20000}}, MergeSum: [[SkipNode], [Affine: {nout: 4, init: {Constant: 0}}]],"
                   " Affine: {nout: 3, init: {Constant: 0}, activation: Softmax}]\n")
         spec = self.spec(IRIS[:IRIS.index("layers:")] + layers + IRIS[IRIS.index("cost:"):], callbacks="[Hist: {tensors: y}]")

@@ -254,7 +254,7 @@ class Inspection(Case):
 
     def test_bench_of_inference(self):
         done = self.neon("bench", "-v", "--inference", "--iterations", "5", self.spec())
-        self.assertRegex(done.out, r"(?m)^median of 5 batches of 16, f32")
+        self.assertRegex(done.out, r"(?m)^median of 5 runs, batch 16, f32")
         self.assertRegex(done.out, r"(?m)^inference +[\d.]+ ms  \d+ samples/s$")
         self.assertRegex(done.out, r"(?m)  matmul -> f32 \(16, 3\)")
         self.assertNotIn("gradient", done.out)

@@ -12,7 +12,7 @@ import numpy as np
 import support
 from support import Case, png
 
-# What the program itself is linked with.
+# Libraries that the program itself is linked with.
 OWN = {"libc", "libgcc_s", "libgomp", "libm", "libstdc++", "libyaml-cpp", "libz"}
 RUN = ["-b", "cpu", "-d", "f64", "-e", "1", "s.yaml"]
 MODULES = os.path.join(os.path.dirname(support.NEON), "modules")

@@ -221,7 +221,7 @@ double overlap_of_boxes(const Object& a, const Object& b) {
   return across > 0 && down > 0 ? across * down / (area(a) + area(b) - across * down) : 0;
 }
 
-// Of each box the object that it shows, or -1 for the background, or -2 for neither.
+// The object that each box shows, -1 for the background, -2 for neither.
 std::vector<int> shown(const std::vector<Object>& boxes, const std::vector<Object>& objects, double least,
                        double below) {
   std::vector<int> out;
@@ -259,7 +259,7 @@ std::vector<size_t> drawn(const std::vector<int>& shows, bool objects, size_t co
 }  // namespace
 
 TEST_CASE("in training, regions and anchors are drawn by the seed from those that show an object and the background") {
-  // Two objects, one of them as wide as an anchor, and a row that is none.
+  // Two objects, one as wide as an anchor, and an empty row.
   const std::vector<Object> objects = {{0, 0.1, 0.1, 0.3, 0.45}, {1, 0.35, 0.2, 0.9, 0.9}};
   std::vector<float> rows;
   for (const Object& o : objects)

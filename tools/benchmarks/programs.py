@@ -28,26 +28,30 @@ def run(command, **extra_environment):
 
 
 def parsed(output):
-    """Milliseconds of a step, and the device's name and memory in MiB (None on a CPU), of what `neon bench` prints."""
+    """Milliseconds of a step or of outputs, and the device's name and memory in MiB (None on a CPU), of what `neon bench` prints."""
     milliseconds = memory = None
     device = output.splitlines()[0].split(", ", 3)[3]
     for line in output.splitlines():
         words = line.split()
         if line.startswith("whole step"):
             milliseconds = float(words[2])
+        elif line.startswith("inference"):
+            milliseconds = float(words[1])
         elif line.startswith("memory"):
             memory = float(words[1]) * UNITS[words[2]]
     if milliseconds is None:
-        raise BenchError(f"neon bench printed no line \"whole step\":\n{output}")
+        raise BenchError(f"neon bench printed no line \"whole step\" or \"inference\":\n{output}")
     return milliseconds, device, memory
 
 
-def neon_step(neon, spec, batch, type_, gpu, threads, iterations):
-    """(ms of a step, device, peak MiB) of one run of `neon bench`."""
+def neon_step(neon, spec, batch, type_, gpu, threads, iterations, outputs=False):
+    """(ms of a step or of outputs, device, peak MiB or None) of one run of `neon bench`."""
     command = [neon, "bench", spec, "-b", "gpu" if gpu else "cpu", "-z", str(batch),
                "-d", "f32" if type_ == "tf32" else type_, "--iterations", str(iterations)]
     if type_ == "tf32":
         command.append("--tf32")
+    if outputs:
+        command.append("--inference")
     if "mnist" in spec:  # the bench needs no download; Digits has MNIST's shapes
         command += ["--set", "dataset=Digits"]
     output, resident = run(command, **({} if gpu else {"OMP_NUM_THREADS": str(threads)}))

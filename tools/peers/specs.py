@@ -12,6 +12,7 @@ class Net(NamedTuple):
     optimizer: str = "SGD"  # with a momentum of 0.9; or AdamW
     tokens: int = 0  # 0: samples are numbers
     each_step: bool = False  # steps have labels, instead of samples
+    of: str = ""  # the net whose outputs alone are timed
 
 
 def imagenet(name, side, batch):
@@ -45,7 +46,10 @@ NETS = {
     "gpt-chars": sequences("gpt-chars", (256,), 65, 64, tokens=65, each_step=True),
     "gpt2": sequences("gpt2", (1024,), 50304, 16, tokens=50304, each_step=True),
 }
+for name in ("resnet18", "resnet50", "mobilenet-v2"):
+    NETS.update({f"{name}-outputs-{batch}": NETS[name]._replace(batch=batch, of=name) for batch in (1, 32, 256)})
 GROUPS = {
+    "outputs": [name for name, net in NETS.items() if net.of],
     "normed": ["resnet50", "resnet18", "vgg16-bn", "mobilenet-v2", "densenet121", "conv-5-7-11"],
     "sequences": ["lstm-rows", "lstm-512", "gru-512", "lstm-chars", "bilstm-words", "gpt-chars", "gpt2"],
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Times one whole training step in PyTorch: forward, backward and the optimizer. The peer of tools/bench.
+"""Times one whole training step in PyTorch: forward, backward and the optimizer. The peer of tools/bench. Of a net
+whose outputs alone are asked for (NAME-outputs-BATCH), it times the module in evaluation mode.
 
   tools/peers/torch_step.py --net alexnet --type f16 --device cuda --mode graph
 
@@ -35,6 +36,7 @@ MODES = {
     "graph": "the eager step, captured as a CUDA graph and replayed",
     "compile": "torch.compile of forward and cost",
     "reduce-overhead": "torch.compile with mode reduce-overhead",
+    "frozen": "of outputs: traced, frozen and optimized by torch.jit",
 }
 SHORTEST_MS = 10  # work that is timed at once lasts this long; neon bench does the same
 
@@ -54,6 +56,7 @@ def optimizer_of(net, parameters):
 
 def layouts_of(name):
     """The layouts of memory to choose from, of the arrays that have as many axes as the inputs."""
+    name = NETS[name].of or name
     if name in CONVNETS and len(NETS[name].sample) == 4:
         return [torch.channels_last_3d, torch.contiguous_format]
     return [torch.channels_last if name in CONVNETS else torch.contiguous_format]
@@ -68,8 +71,33 @@ def drawn_batch(net, batch, device, layout):
     return inputs.to(memory_format=layout), labels
 
 
+def make_outputs(args, layout, mode):
+    """A function that computes the outputs of one batch. Gradients are off, and batch norm has its running statistics."""
+    described = NETS[args.net]
+    module = MAKE[described.of]().to(args.device).to(memory_format=layout).eval()
+    inputs, _ = drawn_batch(described, args.batch, args.device, layout)
+    autocast = AUTOCAST[args.type]
+
+    def outputs(module):
+        with torch.no_grad(), torch.autocast(args.device, dtype=autocast or torch.bfloat16, enabled=autocast is not None):
+            return module(inputs)
+
+    if mode == "frozen":
+        with torch.no_grad():
+            module = torch.jit.optimize_for_inference(torch.jit.trace(module, inputs))
+    elif mode == "compile":
+        module = torch.compile(module)
+    elif mode == "reduce-overhead":
+        module = torch.compile(module, mode="reduce-overhead")
+    return lambda: outputs(module)
+
+
 def make_step(args, layout, mode):
-    """A function that trains by one batch."""
+    """A function that trains by one batch, or computes its outputs."""
+    if NETS[args.net].of:
+        return make_outputs(args, layout, mode)
+    if mode == "frozen":
+        raise ValueError("frozen weights are not trained")
     described = NETS[args.net]
     module = MAKE[args.net]().to(args.device).to(memory_format=layout)
     inputs, labels = drawn_batch(described, args.batch, args.device, layout)
