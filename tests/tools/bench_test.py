@@ -157,7 +157,8 @@ def peers_of(name):
 def test_nets():
     for name, net in NETS.items():
         spec = (ROOT / net.spec).read_text()
-        case(f"batch of {name}", re.search(r"^batch_size: (\d+)", spec, re.M).group(1) == str(net.batch))
+        own = name.rpartition("-")[2] if net.of else re.search(r"^batch_size: (\d+)", spec, re.M).group(1)
+        case(f"batch of {name}", own == str(net.batch))
         nin = re.search(r"nin: \[(.*?)\]", spec)
         case(f"sample of {name}", not nin or tuple(json.loads(f"[{nin.group(1)}]")) == net.sample)
         nout = re.search(r"^dataset: .*nout: (\d+)", spec, re.M)

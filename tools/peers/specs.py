@@ -49,9 +49,9 @@ NETS = {
 for name in ("resnet18", "resnet50", "mobilenet-v2"):
     NETS.update({f"{name}-outputs-{batch}": NETS[name]._replace(batch=batch, of=name) for batch in (1, 32, 256)})
 GROUPS = {
-    "outputs": [name for name, net in NETS.items() if net.of],
     "normed": ["resnet50", "resnet18", "vgg16-bn", "mobilenet-v2", "densenet121", "conv-5-7-11"],
     "sequences": ["lstm-rows", "lstm-512", "gru-512", "lstm-chars", "bilstm-words", "gpt-chars", "gpt2"],
+    "outputs": [name for name, net in NETS.items() if net.of],
 }
 
 
