@@ -68,12 +68,12 @@ class Hist(Case):
         for i, length in enumerate(lengths):
             x[i, length:] = np.nan
         np.savez(self.path("d.npz"), x_train=x, y_train=np.array([0, 1, 2, 0, 1, 2], "i4"))
-        layers = IRIS.replace("Tanh}\n", "Tanh}\n  - RecurrentMean\n")
+        layers = IRIS.replace("Tanh}\n", "Tanh, bias: {Constant: 0.3}}\n  - RecurrentMean\n")
         spec = self.spec(layers, dataset="{NPZ: {path: d.npz, sequences: true}}", batch_size="6", epochs="1",
                          callbacks="[Hist: {tensors: y}]")
         self.neon("-r", "1", "-s", "m", "-o", "run.h5", "--set", "optimizer.learning_rate=0", spec)
         w = np.frombuffer(tensors(self.path("m"))[0]["Affine_0/W"][2], "f4").reshape(8, 2).astype(float)
-        hidden = np.concatenate([np.tanh(x[i, :length] @ w.T) for i, length in enumerate(lengths)])
+        hidden = np.concatenate([np.tanh(x[i, :length] @ w.T + np.float32(0.3)) for i, length in enumerate(lengths)])
         with h5py.File(self.path("run.h5")) as file:
             np.testing.assert_array_equal(file["hist/Affine_0_y"][:, 0], sizes(hidden))
             self.assertEqual(file["hist/RecurrentMean_0_y"][:].sum(), 6 * 8)

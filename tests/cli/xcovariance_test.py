@@ -21,7 +21,7 @@ metrics: []
 
 
 BALANCED = """\
-dataset: {NPZ: {path: c.npz, reconstruct: true}}
+dataset: {NPZ: {path: c.npz, reconstruct: true, scale: 0.5, shift: 0.25}}
 layers:
   - Affine: {name: h, nout: 5, init: {Gaussian: {scale: 1}}}
   - Affine: {name: p, inputs: h, nout: 3, init: {Gaussian: {scale: 1}}, activation: Softmax}
@@ -73,8 +73,9 @@ class Penalty(Case):
 
     def test_a_balanced_net_learns_class_and_sample_at_once(self):
         names = ("h/W", "p/W", "s/W", "r/W")
-        labels = np.arange(20) % 3
-        np.savez(self.path("c.npz"), x_train=self.x, y_train=labels, x_test=self.x, y_test=labels)
+        labels, stored = np.arange(20) % 3, np.round(self.x * 64) / 64
+        np.savez(self.path("c.npz"), x_train=stored, y_train=labels, x_test=stored, y_test=labels)
+        self.x = stored * np.float32(0.5) + np.float32(0.25)  # exact in f32
         (h, p, s, r), _ = self.weights(self.spec(BALANCED), "--set", "optimizer.GradientDescentMomentum.learning_rate=0", names=names)
 
         def forward(x):
@@ -105,6 +106,18 @@ class Penalty(Case):
         self.assertIn(f"sample.cost {missed:.4f}", out)
         self.assertIn(f"class.cost {-np.log(share[np.arange(20), labels]).mean():.4g}", out)
         self.assertIn(f"class.Top1Misclass {100 * (share.argmax(1) != labels).mean():.2f} %", out)
+
+    def test_samples_that_are_images_are_targets_channel_by_channel(self):
+        images, labels = np.random.default_rng(6).normal(size=(20, 2, 2, 3)).astype("f4"), np.arange(20) % 3
+        np.savez(self.path("c.npz"), x_train=images, y_train=labels, x_test=images, y_test=labels)
+        spec = ("dataset: {NPZ: {path: c.npz, reconstruct: true}}\nbatch_size: 20\nepochs: 1\noptimizer: {GradientDescentMomentum: {learning_rate: 0}}\n"
+                "layers:\n  - Affine: {name: r, nout: 12, init: {Gaussian: {scale: 1}}}\n"
+                "  - Affine: {name: p, nout: 3, init: {Gaussian: {scale: 1}}, activation: Softmax}\n"
+                "outputs: {sample: {cost: MeanSquared, layer: r}, class: {cost: CrossEntropyMulti, layer: p}}\n")
+        (r,), out = self.weights(self.spec(spec), names=("r/W",))
+        y = images.transpose(0, 2, 3, 1).reshape(20, 12).astype("f8") @ r.T  # weights have (H,W,C)
+        missed = ((y - images.reshape(20, 12)) ** 2).mean() / 2
+        self.assertRegex(out, rf"sample.cost {missed:.4g}")
 
     def test_its_gradient_is_that_of_differences(self):
         self.assertIn("a/W", self.neon("grad-check", "-r", "1", self.spec(SPEC)).out)
