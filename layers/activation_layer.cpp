@@ -34,8 +34,9 @@ Expr activate(LayerContext& context, Expr x, const Made<Activation>& activation,
   if (!activation) return x;
   OfLayer of_layer(context, name);
   if (context.split.has(x)) {
-    if (is_of_elements(*activation, x.dtype())) return as_split(context, x, activation->apply(of_layer, x));
-    x = context.split.own_samples(x);
+    if (is_of_elements(*activation, x.dtype()))
+      return of_each_part(context, x, [&](Expr part) { return activation->apply(of_layer, part); });
+    x = own_samples(context, x);
   }
   return in_sequence(context, activation->apply(of_layer, as_steps(context, x)), x);
 }

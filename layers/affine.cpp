@@ -42,7 +42,7 @@ struct Affine : Parametrized<Layer, AffineParams> {
     params.PartNames::apply(context);
     if (params.transpose) context.sharing.share_weights_alone();
     x = linear(context, x, params.nout.of(context), *params.init, context.layer, params.transpose);
-    if (params.batch_norm) x = batch_norm(context, context.split.own_samples(x), {}, context.layer + "_bnorm");
+    if (params.batch_norm) x = batch_norm(context, own_samples(context, x), {}, context.layer + "_bnorm");
     if (params.bias) x = bias(context, x, *params.bias, context.layer + "_bias");
     return activate(context, x, params.activation);
   }

@@ -13,11 +13,12 @@ Expr bias(LayerContext& context, Expr x, const Initializer& init, const std::str
                                     .shape = {features},
                                     .initializer = &init,
                                     .fan = {1, features}});
+  if (context.split.has(x)) return of_each_part(context, x, [&](Expr part) { return part + b; });
   // Steps of a sequence are rows of the product that made them, which then takes the bias along.
   const Shape shape = x.shape();
   const Expr y = shape.rank() == 3 ? reshape(reshape(x, {shape[0] * shape[1], features}) + b, shape) : x + b;
   context.keep_axes(x, y);
-  return as_split(context, x, y);
+  return y;
 }
 
 Expr bias_of_places(LayerContext& context, Expr x, const Initializer& init) {

@@ -21,16 +21,23 @@ struct Dropout : Parametrized<Layer, DropoutParams> {
   using Parametrized::Parametrized;
   Expr forward(LayerContext& context, Expr x) const override {
     if (params.keep == 1) return x;
-    if (!context.training) return context.caffe ? x : as_split(context, x, x * params.keep);
+    if (!context.training) {
+      if (context.caffe) return x;
+      return of_each_part(context, x, [&](Expr part) { return part * params.keep; });
+    }
     const std::string stream = context.layer + "/mask";
-    Expr draw;
-    if (context.split.has(x)) draw = draw_for_features(context, x, stream);
-    if (!draw.value()) x = context.split.own_samples(x), draw = draw_for_samples(context, x.shape(), stream);
-    Expr mask = cast(apply("less", draw, draw.constant(params.keep)), x.dtype());
-    if (context.caffe) mask = mask * (1 / params.keep);
-    return as_split(context, x, x * mask);
+    if (!context.split.has(x)) return masked(x, draw_for_samples(context, x.shape(), stream), context.caffe);
+    std::vector<Expr> draws = draws_for_features(context, x, stream);
+    size_t number = 0;
+    return of_each_part(context, x, [&](Expr part) { return masked(part, draws[number++], context.caffe); });
   }
   bool takes_split() const override { return true; }
+
+ private:
+  Expr masked(Expr x, Expr draw, bool caffe) const {
+    const Expr mask = cast(apply("less", draw, draw.constant(params.keep)), x.dtype());
+    return x * (caffe ? mask * (1 / params.keep) : mask);
+  }
 };
 NEON_REGISTER(Layer, Dropout, "Sets inputs to zero at random during training.", {"DropOutLayer"});
 

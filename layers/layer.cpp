@@ -31,7 +31,7 @@ Parameter own_share(Parameter p, const BatchShare& share) {
   if (p.is_split() || p.shape.rank() < 2 || p.shape[0] < share.ranks) return p;
   const BatchShare own = share_of(p.shape[0], p.shape[0], {share.of.rank, share.ranks});
   p.gathered = true;
-  p.all_rows = p.shape[0], p.first_row = own.first;
+  p.part = {0, own.first, p.shape[0]};
   p.shape = p.shape.with(0, own.count);
   return p;
 }
@@ -39,7 +39,7 @@ Parameter own_share(Parameter p, const BatchShare& share) {
 }  // namespace
 
 RankRows gathered_rows(const Parameter& p, const BatchShare& share) {
-  return {counts_of_ranks(share_of(p.all_rows, p.all_rows, {share.of.rank, share.ranks})), share.of.rank};
+  return {counts_of_ranks(share_of(p.part.all, p.part.all, {share.of.rank, share.ranks})), share.of.rank};
 }
 
 namespace {
@@ -199,7 +199,11 @@ Expr LayerContext::channels_first(Expr x) const {
 }
 
 Shape LayerContext::sample_shape(Expr x) const {
-  if (split.has(x)) return {x.shape()[0] * share.ranks};
+  if (split.has(x)) {
+    const Expr sequences = split.of(x).sequences;
+    const Shape features{x.shape()[0] * share.ranks};
+    return sequences.value() ? Shape{sequences.shape()[1]}.concat(features) : features;
+  }
   const Shape& shape = x.shape();
   const Shape sample = shape.slice(1, shape.rank());
   if (is_channels_first(x) || !has_space(shape)) return sample;
@@ -218,7 +222,7 @@ Expr apply_layer(const Layer& layer, LayerContext& context, const std::vector<Ex
       fail(ErrorKind::config,
            "the input is tokens, which only a layer that looks them up takes: put Embedding or OneHot "
            "before it, or a recurrent layer");
-    const Expr whole = layer.takes_split() ? x : context.split.own_samples(x);
+    const Expr whole = layer.takes_split() ? x : own_samples(context, x);
     taken.push_back(layer.takes_channels_first() ? whole : context.channels_last(whole));
   }
   const Expr y = layer.forward_all(context, taken);

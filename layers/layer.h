@@ -10,14 +10,22 @@
 #include "backends/graph/expression.h"
 #include "backends/graph/images.h"
 #include "backends/graph/rank_rows.h"
+#include "layers/dense_split.h"
 #include "layers/freeze.h"
 #include "layers/initializer.h"
+#include "layers/split_features.h"
 #include "neon/core/axes.h"
 #include "neon/core/batch_share.h"
 #include "neon/core/registry.h"
 #include "transforms/boxes.h"
 
 namespace neon {
+
+// One of several ranks has this part of an array that they share: rows, or with axis 1 columns.
+struct SharedPart {
+  int axis = 0;
+  int64_t first = 0, all = 0;  // all 0: the array is here as a whole
+};
 
 // One trained array. Layers ask for it by naming the fields: {.name = ..., .layer = ..., .shape = ...}.
 struct Parameter {
@@ -32,13 +40,11 @@ struct Parameter {
   Fan fan = {};              // for initializers that scale by it, of one block
   int64_t blocks = 1;        // of its rows, each filled by itself: of a cell's gates
   std::string vectors = {};  // a file of word vectors, from which rows begin in place of the initializer's
-  // Where ranks share the rows: this rank's first row, and how many there are in all; `shape` has this rank's. 0: all
-  // rows are here.
-  int64_t first_row = 0, all_rows = 0;
-  bool gathered = false;  // with shared rows: a step gathers all of them, and the gradient is of all
-  bool trained = true;    // false, too, where the initializer freezes what it fills, or the spec its name
-  bool is_split() const { return all_rows > 0; }
-  Shape whole_shape() const { return is_split() ? shape.with(0, all_rows) : shape; }
+  SharedPart part = {};      // `shape` is that of this rank's part
+  bool gathered = false;     // with shared rows: a step gathers all of them, and the gradient is of all
+  bool trained = true;       // false, too, where the initializer freezes what it fills, or the spec its name
+  bool is_split() const { return part.all > 0; }
+  Shape whole_shape() const { return is_split() ? shape.with(part.axis, part.all) : shape; }
   Shape block() const { return blocks == 1 ? whole_shape() : shape.with(0, whole_shape()[0] / blocks); }
 };
 
@@ -114,22 +120,6 @@ class PassedStates {
   std::vector<std::string> begun_;  // cells of the decoder that asked for their first state
 };
 
-// Outputs of dense layers that ranks split, (features of this rank, samples of all ranks), until a layer asks for all
-// features of this rank's samples (layers/split_linear.h).
-class SplitFeatures {
- public:
-  bool has(Expr x) const { return samples_.contains(x); }
-  // `samples`: how many each rank has.
-  void mark(Expr x, RankRows samples) { samples_[x] = std::move(samples); }
-  const RankRows& samples(Expr x) const { return samples_.at(x); }
-  // All features of this rank's samples; x itself where it is not split.
-  Expr own_samples(Expr x);
-
- private:
-  std::map<Value, RankRows> samples_;
-  std::map<Value, Expr> own_;  // of what own_samples() was asked for
-};
-
 // Predictions of objects by a layer: y (N,P,K+5), and the same in parts.
 struct PredictedBoxes {
   Expr y;
@@ -160,7 +150,7 @@ class LayerContext {
   const uint64_t seed;
   Freeze freeze;                       // the parameters that the step does not train
   BatchShare share;                    // of the batch, where others compute the rest; count 0: all of it
-  bool split_dense = false;            // ranks share the rows of dense layers' weights
+  DenseSplit dense;                    // ranks share the weights of dense layers
   bool sharded = false;                // ranks share the rows of stored weights, and gather them for a step
   bool shared_statistics = false;      // statistics are those of the whole batch, otherwise of this share
   bool wide_gradients = false;         // ranks add up gradients of 16 bits in the type of the arithmetic
@@ -268,6 +258,10 @@ RankRows gathered_rows(const Parameter& p, const BatchShare& share);
 
 // Whether the step trains this stored parameter.
 bool is_trained(const LayerContext& context, Expr stored);
+
+// All features of this rank's samples, or steps of sequences, of a layer's output; x itself where ranks do not split
+// it.
+Expr own_samples(LayerContext& context, Expr x);
 
 // The end of the name of a variable that carries a state from batch to batch.
 constexpr const char* kCarried = "/carried";

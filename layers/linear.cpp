@@ -27,7 +27,8 @@ Setting Value_of<OutputCount>::write(const OutputCount& value) {
 
 Expr linear(LayerContext& context, Expr given, int64_t nout, const Initializer& init, const std::string& name,
             bool transpose) {
-  if (transpose || !splits(context, given, nout)) given = context.split.own_samples(given);
+  const bool split = !transpose && splits(context, given, nout);
+  if (!split) given = own_samples(context, given);
   const Expr x = context.split.has(given) ? given : as_rows(as_steps(context, given));
   const int64_t nin = features_of(context, x);
   const Parameter parameter = {.name = name + "/W",
@@ -36,7 +37,7 @@ Expr linear(LayerContext& context, Expr given, int64_t nout, const Initializer& 
                                .shape = transpose ? Shape{nin, nout} : Shape{nout, nin},
                                .initializer = &init,
                                .fan = {.in = nin, .out = nout, .rows = nout, .columns = nin}};
-  if (!transpose && splits(context, given, nout)) return split_product(context, x, parameter);
+  if (split) return split_product(context, given, parameter);
   const Expr weight = context.parameter(parameter);
   return in_sequence(context, {x.graph(), matmul(x.graph(), x, weight, false, !transpose)}, given);
 }

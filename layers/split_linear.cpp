@@ -1,64 +1,101 @@
 #include "layers/split_linear.h"
 
-#include <numeric>
-
 #include "backends/graph/op.h"
 
 namespace neon {
 
 namespace {
 
-// How many rows of an array each rank has, where there are so many for this rank's samples.
-RankRows rows_of(const BatchShare& share, int64_t own) {
-  RankRows out{counts_of_ranks(share), share.of.rank};
-  for (int64_t& rows : out.rows) rows *= own / share.count;
-  return out;
-}
-
 RankRows even_rows(const BatchShare& share, int64_t own) {
   return {std::vector<int64_t>(size_t(share.ranks), own), share.of.rank};
 }
 
-// This rank's rows of a parameter.
-Parameter own_rows(const LayerContext& context, Parameter p) {
-  p.all_rows = p.shape[0];
-  p.shape = p.shape.with(0, p.all_rows / context.share.ranks);
-  p.first_row = p.shape[0] * context.share.of.rank;
+// This rank's rows, or with axis 1 its columns, of a parameter.
+Parameter own_part(const LayerContext& context, Parameter p, int axis) {
+  const int64_t all = p.shape[axis], own = all / context.share.ranks;
+  p.part = {axis, own * context.share.of.rank, all};
+  p.shape = p.shape.with(axis, own);
   return p;
+}
+
+// This rank's rows (n, F), or steps of sequences, as parts of which each has samples of all ranks.
+SplitParts parts_of(const LayerContext& context, Expr x) {
+  const BatchShare& share = context.share;
+  const Expr rows = as_rows(as_steps(context, x));
+  const int64_t of_sample = rows.shape()[0] / share.count;  // steps
+  SplitPart part{rows, {{}, share.of.rank}, {}};
+  for (int rank = 0; rank < share.ranks; ++rank) {
+    const BatchShare of = share_of(share.whole, share.places, {rank, share.ranks, share.of.together});
+    part.samples.rows.push_back(of.count * of_sample);
+    part.firsts.push_back(of.first * of_sample);
+  }
+  return {{part}, share.whole * of_sample, context.is_sequence(x) ? x : Expr()};
+}
+
+Expr all_rows(const SplitPart& part) { return {part.x.graph(), all_gather(part.x.graph(), part.x, part.samples)}; }
+
+Expr all_features(const LayerContext& context, const SplitPart& part) {
+  return {part.x.graph(), all_gather(part.x.graph(), part.x, even_rows(context.share, part.x.shape()[0]))};
+}
+
+// This rank's samples of all parts, one part after the other, and as sequences where they are steps.
+Expr joined(LayerContext& context, const std::vector<Expr>& parts, const SplitParts& of) {
+  const std::vector<Value> values(parts.begin(), parts.end());
+  Expr out = parts[0];
+  if (parts.size() > 1) out = {context.graph, context.graph.add("concat", values, {{"axis", int64_t(0)}})};
+  return of.sequences.value() ? in_sequence(context, out, of.sequences) : out;
+}
+
+// All features of those samples of a part that are this rank's.
+Expr own_samples_of(const SplitPart& part) {
+  Graph& graph = part.x.graph();
+  const RankRows& samples = part.samples;
+  const Value rows = transpose(graph, part.x, {1, 0});  // (samples of all, features of this rank)
+  const Value parts = transpose(graph, columns_to_rows(graph, rows, samples), {1, 0, 2});
+  return {graph, reshape(graph, parts, {samples.own(), part.x.shape()[0] * samples.ranks()})};
+}
+
+// The second product of a pair: x (features of this rank, samples of all) · W (nout, features of this rank) -> (this
+// rank's samples, nout).
+Expr product_of_columns(LayerContext& context, const SplitParts& split, Expr weight) {
+  std::vector<Expr> out;
+  for (const SplitPart& part : split.parts)
+    out.push_back(
+        context.expr(reduce_scatter(context.graph, matmul(context.graph, part.x, weight, true, true), part.samples)));
+  return joined(context, out, split);
 }
 
 }  // namespace
 
-Expr SplitFeatures::own_samples(Expr x) {
-  const auto found = samples_.find(x);
-  if (found == samples_.end()) return x;
-  Expr& own = own_[x];
-  if (own.value()) return own;
-  const RankRows& samples = found->second;
-  Graph& graph = x.graph();
-  const Value rows = transpose(graph, x, {1, 0});  // (samples of all, features of this rank)
-  const Value parts = transpose(graph, columns_to_rows(graph, rows, samples), {1, 0, 2});
-  return own = Expr(graph, reshape(graph, parts, {samples.own(), x.shape()[0] * samples.ranks()}));
+Expr own_samples(LayerContext& context, Expr x) {
+  if (!context.split.has(x)) return x;
+  Expr& known = context.split.whole(x);
+  if (known.value()) return known;
+  std::vector<Expr> parts;
+  for (const SplitPart& part : context.split.of(x).parts) parts.push_back(own_samples_of(part));
+  return known = joined(context, parts, context.split.of(x));
 }
 
 bool splits(const LayerContext& context, Expr x, int64_t nout) {
   const BatchShare& share = context.share;
-  if (!context.split_dense || share.ranks == 1 || context.is_sequence(x) || context.passed) return false;
-  if (context.sharing.concerns(context.layer) || nout % share.ranks) return false;
-  return context.split.has(x) || x.shape()[0] % share.count == 0;
+  if (!context.dense.on || share.ranks == 1 || context.passed || context.sharing.concerns(context.layer)) return false;
+  if (context.split.has(x) && context.dense.pairs) return true;
+  if (context.is_sequence(x) && !context.dense.pairs) return false;
+  return nout % share.ranks == 0 && (context.split.has(x) || x.shape()[0] % share.count == 0);
 }
 
 Expr split_product(LayerContext& context, Expr x, Parameter parameter) {
   Graph& graph = context.graph;
-  const BatchShare& share = context.share;
   const bool of_features = context.split.has(x);
-  const RankRows samples = of_features ? context.split.samples(x) : rows_of(share, x.shape()[0]);
-  const Expr weight = context.parameter(own_rows(context, std::move(parameter)));
-  const Value all =
-      all_gather(graph, of_features ? x : as_rows(x), of_features ? even_rows(share, x.shape()[0]) : samples);
-  const Expr out = context.expr(matmul(graph, weight, all, false, !of_features));
-  context.split.mark(out, samples);
-  return out;
+  SplitParts split = of_features ? context.split.of(x) : parts_of(context, x);
+  if (of_features && context.dense.pairs)
+    return product_of_columns(context, split, context.parameter(own_part(context, std::move(parameter), 1)));
+  const Expr weight = context.parameter(own_part(context, std::move(parameter), 0));
+  for (SplitPart& part : split.parts) {
+    const Expr all = of_features ? all_features(context, part) : all_rows(part);
+    part.x = context.expr(matmul(graph, weight, all, false, !of_features));
+  }
+  return context.split.add(std::move(split));
 }
 
 int64_t features_of(const LayerContext& context, Expr x) {
@@ -67,25 +104,39 @@ int64_t features_of(const LayerContext& context, Expr x) {
 
 Expr feature_parameter(LayerContext& context, Expr x, Parameter parameter) {
   if (!context.split.has(x)) return context.parameter(std::move(parameter));
-  const Expr own = context.parameter(own_rows(context, std::move(parameter)));
+  const Expr own = context.parameter(own_part(context, std::move(parameter), 0));
   return reshape(own, {own.shape()[0], 1});
 }
 
-Expr as_split(LayerContext& context, Expr x, Expr y) {
-  if (context.split.has(x) && y.value() != x.value()) context.split.mark(y, context.split.samples(x));
-  return y;
+namespace {
+
+Value slice(Graph& graph, Value x, int axis, int64_t first, int64_t count) {
+  return graph.add("slice", {x}, {{"axis", int64_t(axis)}, {"first", first}, {"count", count}});
 }
 
-Expr draw_for_features(LayerContext& context, Expr x, const std::string& stream) {
-  const RankRows& samples = context.split.samples(x);
-  const std::vector<int64_t> counts = counts_of_ranks(context.share);
-  // A rank without samples computes one again, which would move those behind it.
-  if (std::accumulate(counts.begin(), counts.end(), int64_t(0)) != context.share.whole) return {};
+// The columns of `all`, of all samples of the batch, that are of the samples of a part.
+Value columns_of(Graph& graph, Value all, const SplitPart& part) {
+  std::vector<Value> pieces;
+  for (size_t rank = 0; rank < part.firsts.size();) {
+    const int64_t first = part.firsts[rank];
+    int64_t end = first;
+    while (rank < part.firsts.size() && part.firsts[rank] == end) end += part.samples.rows[rank++];
+    pieces.push_back(slice(graph, all, 1, first, end - first));
+  }
+  return pieces.size() == 1 ? pieces[0] : graph.add("concat", pieces, {{"axis", int64_t(1)}});
+}
+
+}  // namespace
+
+std::vector<Expr> draws_for_features(LayerContext& context, Expr x, const std::string& stream) {
+  Graph& graph = context.graph;
+  const SplitParts& split = context.split.of(x);
   const int64_t own = x.shape()[0];
-  const Value all = uniform(context.graph, {samples.all(), features_of(context, x)}, context.seed, stream);
-  const Value part =
-      context.graph.add("slice", {all}, {{"axis", int64_t(1)}, {"first", own * context.share.of.rank}, {"count", own}});
-  return context.expr(transpose(context.graph, part, {1, 0}));
+  const Value all = uniform(graph, {split.all, features_of(context, x)}, context.seed, stream);
+  const Value of_rank = transpose(graph, slice(graph, all, 1, own * context.share.of.rank, own), {1, 0});
+  std::vector<Expr> out;
+  for (const SplitPart& part : split.parts) out.push_back(context.expr(columns_of(graph, of_rank, part)));
+  return out;
 }
 
 namespace {

@@ -5,17 +5,21 @@
 // Such features (features of this rank, samples of all ranks) stay as they are through what treats each of them by
 // itself: biases, activations, dropout. The next split layer gathers the features of all ranks; any other layer gets
 // all features of this rank's samples.
+//
+// In pairs (`parallel: {dense: pairs}`; Shoeybi et al. 2019) the next split layer has some columns of W instead, and so
+// takes the features that are there. Ranks add up its products, each rank for its own samples.
 #pragma once
 #include "layers/layer.h"
 #include "transforms/activation.h"
 
 namespace neon {
 
-// Whether the product of x by nout rows is split: x are samples and no sequences, no layer shares the weights, and
-// every rank gets as many rows.
+// Whether the product of x by nout rows is split: x are samples, in pairs steps of sequences, too; no layer shares the
+// weights; and every rank gets as many rows.
 bool splits(const LayerContext& context, Expr x, int64_t nout);
 
-// x, this rank's samples (n, ...) or split features -> split features. `parameter` is the whole W.
+// x, this rank's samples (n, ...) or split features -> split features, or behind a pair (n, nout). `parameter` is the
+// whole W.
 Expr split_product(LayerContext& context, Expr x, Parameter parameter);
 
 // The number of features of a sample, of all ranks.
@@ -25,12 +29,17 @@ int64_t features_of(const LayerContext& context, Expr x);
 // it is added to x or multiplied by it.
 Expr feature_parameter(LayerContext& context, Expr x, Parameter parameter);
 
-// y, made of x element by element, as split features where x are.
-Expr as_split(LayerContext& context, Expr x, Expr y);
+// make(x), of x element by element; of each part of x where x are split features.
+template <typename Make>
+Expr of_each_part(LayerContext& context, Expr x, Make&& make) {
+  if (!context.split.has(x)) return make(x);
+  SplitParts split = context.split.of(x);
+  for (SplitPart& part : split.parts) part.x = make(part.x);
+  return context.split.add(std::move(split));
+}
 
-// Uniform numbers for split features, as draw_for_samples() gives them to whole samples. Invalid where a rank has no
-// sample of the batch.
-Expr draw_for_features(LayerContext& context, Expr x, const std::string& stream);
+// Uniform numbers for each part of split features, as draw_for_samples() gives them to whole samples.
+std::vector<Expr> draws_for_features(LayerContext& context, Expr x, const std::string& stream);
 
 // Whether each element of the result comes from one element, and the activation neither learns nor draws.
 bool is_of_elements(const Activation& activation, DType dtype);

@@ -96,7 +96,7 @@ void add_output_histograms(StepGraph& step, LayerContext& context, const StepOpt
   std::vector<std::pair<std::string, Expr>> all;
   for (const LayerOutput& output : context.layer_outputs) {
     if (!is_floating(output.y.dtype())) continue;
-    const Expr counts = counts_of(context, output.y, watched);
+    const Expr counts = counts_of(context, own_samples(context, output.y), watched);
     const auto known = std::ranges::find(all, output.layer, &std::pair<std::string, Expr>::first);
     if (known == all.end()) all.emplace_back(output.layer, counts);
     else known->second = cast(known->second, DType::f64) + cast(counts, DType::f64);

@@ -41,7 +41,7 @@ class Pass {
       const size_t parameters_before = context_.parameters.size();
       Container* container = link.layer->container();
       if (container)
-        std::ranges::transform(inputs, inputs.begin(), [&](Expr each) { return context_.split.own_samples(each); });
+        std::ranges::transform(inputs, inputs.begin(), [&](Expr each) { return own_samples(context_, each); });
       if (container && container->adversarial())
         x = judged(link, *container->adversarial(), inputs[0], shapes, depth, sources);
       else if (container && container->seq2seq())
@@ -57,11 +57,11 @@ class Pass {
       branch = 0;
     }
     if (depth == 0) context_.shapes = shortened(shapes);
-    return context_.split.own_samples(x);
+    return own_samples(context_, x);
   }
 
   void know(const std::string& name, Expr x) { outputs_[name] = x, places_[name] = kSamples; }
-  Expr output_of(const std::string& name) const { return context_.split.own_samples(outputs_.at(name)); }
+  Expr output_of(const std::string& name) const { return own_samples(context_, outputs_.at(name)); }
 
  private:
   static constexpr int kSamples = -1, kNothing = -2;  // in place of a row
@@ -114,7 +114,7 @@ class Pass {
       const size_t input = inputs.size() == 1 ? 0 : number;
       Expr x = inputs[input];
       int from = sources[input];
-      if (first.met_before) x = context_.split.own_samples(outputs_.at(first.name)), from = places_.at(first.name);
+      if (first.met_before) x = own_samples(context_, outputs_.at(first.name)), from = places_.at(first.name);
       const Expr entered = container.enter(number++, x);
       context_.keep_axes(x, entered);
       outputs.push_back(

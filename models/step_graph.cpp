@@ -99,7 +99,7 @@ Batch training_batch(StepGraph& step, LayerContext& context, const DataLayout& d
   context.caffe = options.caffe;
   context.freeze = options.freeze;
   context.share = options.share;
-  context.split_dense = options.split_dense;
+  context.dense = options.dense;
   context.sharded = options.sharded;
   context.shared_statistics = options.shared_statistics;
   context.wide_gradients = options.wide_gradients;
@@ -314,7 +314,7 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   LayerContext context(graph, false, options.dtype, options.seed, options.rounding == 0);
   context.caffe = options.caffe;
   context.share = options.share;
-  context.split_dense = options.split_dense;
+  context.dense = options.dense;
   context.sharded = options.sharded;
   const bool measured = cost || !metrics.empty();
   say_order(context, data, options, measured);

@@ -88,7 +88,7 @@ struct StepOptions {
   int64_t reset_period = 0;  // above 0, layers drop the states that they carry in each batch whose number it divides
   BatchShare share = {};     // of the batch, of which `batch` samples are this rank's; count 0: all of it
   bool cost_parts = false;   // a training step has output part/I, the mean cost of each output I
-  bool split_dense = false;  // ranks share the rows of dense layers' weights
+  DenseSplit dense = {};     // ranks share the weights of dense layers
   bool sharded = false;      // ranks share the rows of stored weights and what optimizers keep, and gather the weights
   bool shared_statistics = false;  // batch norm is over the whole batch, otherwise over each rank's share
   bool wide_gradients = false;     // ranks add up gradients of 16 bits in the type of the arithmetic

@@ -263,7 +263,7 @@ StepOptions step_options(const RunOptions& options, const ExperimentParams& para
   out.accumulate = params.accumulate;
   out.reset_period = params.reset_period;
   out.class_weights = params.class_weights.is_given();
-  out.split_dense = params.parallel.dense == "model";
+  out.dense = params.parallel.dense_split();
   out.sharded = params.parallel.optimizer == "sharded";
   out.shared_statistics = params.parallel.batch_norm == "all";
   out.wide_gradients = params.parallel.gradients == "f32";

@@ -1,5 +1,7 @@
 #include "neon/train/initial_values.h"
 
+#include "neon/train/array_part.h"
+
 namespace neon {
 
 void start_running_means(Variables& variables) {
@@ -10,7 +12,7 @@ void start_running_means(Variables& variables) {
 namespace {
 
 // The first block, or the only one, is drawn from a stream of the parameter's name. Where ranks split a parameter, all
-// rows are drawn, and this rank's are kept.
+// of it is drawn, and this rank's part is kept.
 Tensor initial_value(const Parameter& p, DType dtype, uint64_t seed) {
   const Shape shape = p.whole_shape(), of_block = p.block();
   Tensor out(dtype, shape);
@@ -21,7 +23,7 @@ Tensor initial_value(const Parameter& p, DType dtype, uint64_t seed) {
     if (p.initializer) p.initializer->fill(block, p.fan, stream);
     for (int64_t i = 0; i < elements; ++i) out.set(b * elements + i, p.initializer ? block.at(i) : p.fill);
   }
-  return p.is_split() ? out.rows(p.first_row, p.shape[0]) : out;
+  return p.is_split() ? part_of(out, p.part.axis, p.part.first, p.shape[p.part.axis]) : out;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include "layers/dense_split.h"
 #include "neon/core/params.h"
 
 namespace neon {
@@ -11,6 +12,7 @@ struct Parallel {
   std::string gradients = "own";
   std::string dense = "data";
   std::string optimizer = "replicated";
+  DenseSplit dense_split() const { return {.on = dense != "data", .pairs = dense == "pairs"}; }
   static void describe(auto&& p) {
     p("batch_norm", &Parallel::batch_norm,
       "Samples that give batch norm its mean and variance in training. own: each device takes its share of the batch, "
@@ -26,8 +28,11 @@ struct Parallel {
       "of the batch. model: each device has some rows of the weights, and takes all samples of the batch. Few bytes "
       "are "
       "exchanged then where weights are many, as in AlexNet. Layers whose nout is no multiple of the devices stay "
-      "whole.",
-      one_of({"data", "model"}));
+      "whole. pairs: the same, of steps of sequences, too. The second "
+      "of two such layers in a row then has some columns of its weights. A sum behind both replaces the exchange "
+      "between "
+      "them (Shoeybi et al. 2019).",
+      one_of({"data", "model", "pairs"}));
     p("optimizer", &Parallel::optimizer,
       "Who keeps the weights (in 16 bits, their f32 masters) and the optimizer's state. replicated: each device keeps "
       "all. sharded: each device keeps some rows of each weight of two axes or more, and updates them. A step gathers "

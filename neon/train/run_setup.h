@@ -18,10 +18,11 @@ struct PhaseSpan {
   bool last = false;  // of the spec's phases
 };
 
-// A parameter whose rows ranks share: those of this rank, and how many there are.
+// A parameter that ranks share: this rank's part, and how many rows or columns it has.
 struct SplitArray {
   std::string name;
-  int64_t first = 0, rows = 0, all = 0;
+  SharedPart part;
+  int64_t count = 0;
   bool gathered = false;  // in a step, whose gradient is of all rows
 };
 

@@ -2,14 +2,17 @@
 
 #include <cstring>
 
+#include "neon/train/array_part.h"
+
 namespace neon {
 
 namespace {
 
 bool is_carried(const std::string& name) { return name.ends_with(kCarried) && !belongs_to_evaluation(name); }
 
-// This rank's rows of an array, and how many there are in all.
-struct OwnRows {
+// This rank's rows or columns of an array, and how many there are in all.
+struct OwnPart {
+  int axis = 0;
   int64_t first = 0, count = 0, all = 0;
 };
 
@@ -25,14 +28,15 @@ std::string variable_of(const std::string& name) {
   return name.starts_with("callback/") ? name.substr(std::min(name.find('/', 9), name.size() - 1) + 1) : name;
 }
 
-// The rows that this rank has of the variable or tensor `tensor`; none where it is here as a whole.
-std::optional<OwnRows> own_rows(const std::string& tensor, const RunSetup& setup) {
+// The part of the variable or tensor `tensor` that this rank has; none where it is here as a whole.
+std::optional<OwnPart> own_part(const std::string& tensor, const RunSetup& setup) {
   if (!setup.ranks) return {};
   const std::string name = variable_of(tensor);
-  if (const SplitArray* const split = split_of(name, setup)) return OwnRows{split->first, split->rows, split->all};
+  if (const SplitArray* const split = split_of(name, setup))
+    return OwnPart{split->part.axis, split->part.first, split->count, split->part.all};
   if (!is_carried(name)) return {};
   const BatchShare share = share_of(setup.step.batch, setup.step.batch, setup.rank());
-  return OwnRows{share.first, share.counts ? share.count : 0, share.whole};
+  return OwnPart{0, share.first, share.counts ? share.count : 0, share.whole};
 }
 
 // Whether each rank has a part of the variable, which is the sum of these.
@@ -42,7 +46,9 @@ bool is_summed(const std::string& name, const RunSetup& setup) {
   return !split || split->gathered;
 }
 
-bool has_rows(const Tensor& tensor, int64_t rows) { return tensor.shape().rank() > 0 && tensor.shape()[0] == rows; }
+bool has(const Tensor& tensor, int axis, int64_t count) {
+  return tensor.shape().rank() > axis && tensor.shape()[axis] == count;
+}
 
 }  // namespace
 
@@ -52,13 +58,13 @@ void add_all_rows(const std::map<std::string, Tensor>& arrays, const std::string
                   std::map<std::string, Tensor>& out) {
   for (const auto& [name, own] : arrays) {
     if (is_summed(name, setup)) continue;  // rank 0 has the sum: see gather_sums()
-    const std::optional<OwnRows> rows = own_rows(name, setup);
-    if (!rows || own.shape().rank() == 0) continue;
-    if (split_of(name, setup) && !has_rows(own, rows->count)) continue;  // a number of the optimizer's
-    Tensor all(own.dtype(), own.shape().with(0, rows->all));
-    if (rows->count > 0) all.rows(rows->first, rows->count).copy_from(own);
+    const std::optional<OwnPart> part = own_part(name, setup);
+    if (!part || own.shape().rank() == 0) continue;
+    if (split_of(name, setup) && !has(own, part->axis, part->count)) continue;  // a number of the optimizer's
+    Tensor all(own.dtype(), own.shape().with(part->axis, part->all));
+    if (part->count > 0) put_part(all, part->axis, part->first, own);
     const Summand sum{all.data(), all.data(), all.elements()};
-    setup.ranks->sum(std::span(&sum, 1), all.dtype());  // the rows of others are 0 here
+    setup.ranks->sum(std::span(&sum, 1), all.dtype());  // the parts of others are 0 here
     out.emplace(prefix + name, std::move(all));
   }
 }
@@ -78,7 +84,7 @@ double bytes_with_all_rows(const Variables& variables, const RunSetup& setup) {
   double out = 0;
   for (const auto& [name, tensor] : variables.all()) {
     const SplitArray* const split = split_of(name, setup);
-    out += double(tensor.bytes()) * (split ? double(split->all) / double(split->rows) : 1);
+    out += double(tensor.bytes()) * (split ? double(split->part.all) / double(split->count) : 1);
   }
   return out;
 }
@@ -101,9 +107,9 @@ TensorFile with_own_rows(const TensorFile& file, const RunSetup& setup) {
     if (is_summed(named.name, setup)) {
       if (setup.leads() || named.tensor.bytes() == 0) continue;
       named.tensor = Tensor(named.tensor.dtype(), named.tensor.shape());
-    } else if (const std::optional<OwnRows> rows = own_rows(named.name, setup);
-               rows && has_rows(named.tensor, rows->all))
-      named.tensor = named.tensor.rows(rows->first, std::max<int64_t>(rows->count, 1));
+    } else if (const std::optional<OwnPart> part = own_part(named.name, setup);
+               part && has(named.tensor, part->axis, part->all))
+      named.tensor = part_of(named.tensor, part->axis, part->first, std::max<int64_t>(part->count, 1));
   return out;
 }
 
@@ -134,13 +140,15 @@ void refuse_rounding(const RunSetup& setup, const char* weights, const char* key
 }  // namespace
 
 std::string split_text(const RunSetup& setup, const StepGraph& graph) {
-  if (!setup.step.split_dense || !setup.ranks) return "";
+  if (!setup.step.dense.on || !setup.ranks) return "";
   const SharedWeights split = shared_weights(graph, false);
+  const char* const key = setup.step.dense.pairs ? "dense: pairs" : "dense: model";
   const int ranks = setup.ranks->size();
   if (split.layers.empty())
-    fail(ErrorKind::config, "parallel: {dense: model} splits nothing here: no Affine or Linear of samples has an nout ",
-         "that is a multiple of ", ranks, "; leave dense out, or take another number of devices");
-  refuse_rounding(setup, "split", "dense: model");
+    fail(ErrorKind::config, "parallel: {", key, "} splits nothing here: no Affine or Linear of samples",
+         setup.step.dense.pairs ? " or steps" : "", " has an nout that is a multiple of ", ranks,
+         "; leave dense out, or take another number of devices");
+  refuse_rounding(setup, "split", key);
   return text("weights split over ", ranks, " devices: ", list_text(split.layers), "; ", split.numbers, " of ",
               split.all, " numbers");
 }
@@ -160,7 +168,7 @@ std::string sharded_text(const RunSetup& setup, const StepGraph& graph) {
 std::vector<SplitArray> split_arrays(const std::vector<Parameter>& parameters) {
   std::vector<SplitArray> out;
   for (const Parameter& p : parameters)
-    if (p.is_split()) out.push_back({p.name, p.first_row, p.shape[0], p.all_rows, p.gathered});
+    if (p.is_split()) out.push_back({p.name, p.part, p.shape[p.part.axis], p.gathered});
   return out;
 }
 

@@ -15,6 +15,7 @@ import devices_test
 import ranks_test
 import sharded_test
 import split_dense_test
+import split_pairs_test
 import support
 from ranks_test import IMAGES, LONG, NUMBERS, arrays, children
 
@@ -76,6 +77,10 @@ class Ranks(devices_test.Case):
                                        dataset="{UniformRandom: {ntrain: %d, ntest: 11, nin: 6, nout: 3}}" % samples))
         self.check_ranks(self.spec(split_dense_test.IMAGES))
         self.check_ranks(self.spec(split_dense_test.NUMBERS, ema=0), "-d", "f16", limit=0.02)
+
+    def test_pairs_of_split_dense_layers(self):
+        self.check_ranks(self.spec(split_pairs_test.NUMBERS))
+        self.check_ranks(self.spec(split_pairs_test.STEPS))
 
     def test_sharded_optimizer(self):
         """NCCL gathers and adds up rows, also where GPUs have different numbers of them: 3 of the last layer."""
