@@ -52,6 +52,7 @@ struct MultiHeadAttention : Parametrized<Layer, MultiHeadAttentionParams> {
   }
 
   int most_inputs() const override { return 2; }
+  bool has_own_library() const override { return true; }
   Sight sight() const override { return params.causal ? Sight::kept : Sight::any; }
   Expr forward(LayerContext& context, Expr x) const override { return attend(context, x, x); }
   Expr forward_all(LayerContext& context, const std::vector<Expr>& inputs) const override {

@@ -57,7 +57,7 @@ struct Conv : Parametrized<Layer, ConvParams> {
     params.name_parts(context);
     return params.finish(context, convolution(context, x, params, context.layer));
   }
-  bool convolves() const override { return true; }
+  bool has_own_library() const override { return true; }
   Sight sight() const override { return params.causal ? Sight::before : Sight::any; }
 };
 NEON_REGISTER(
@@ -85,7 +85,7 @@ struct BinaryConv : Parametrized<Layer, BinaryConvParams> {
     if (params.binary_input) context.keep_axes(x, signs);
     return params.finish(context, convolution(context, signs, params, context.layer));
   }
-  bool convolves() const override { return true; }
+  bool has_own_library() const override { return true; }
   Sight sight() const override { return params.causal ? Sight::before : Sight::any; }
 };
 NEON_REGISTER(
@@ -100,7 +100,7 @@ struct Deconv : Parametrized<Layer, DeconvParams> {
     params.name_parts(context);
     return params.finish(context, deconvolution(context, x, params, context.layer));
   }
-  bool convolves() const override { return true; }
+  bool has_own_library() const override { return true; }
   Sight sight() const override { return Sight::any; }
 };
 NEON_REGISTER(

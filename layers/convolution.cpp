@@ -139,7 +139,7 @@ struct Convolution : Parametrized<Layer, ConvolutionParams> {
     params.init = init_before({}, params.init);
   }
   Expr forward(LayerContext& context, Expr x) const override { return convolution(context, x, params, context.layer); }
-  bool convolves() const override { return true; }
+  bool has_own_library() const override { return true; }
   Sight sight() const override { return params.causal ? Sight::before : Sight::any; }
 };
 NEON_REGISTER(
@@ -154,7 +154,7 @@ struct Deconvolution : Parametrized<Layer, GroupedFilterParams> {
   Expr forward(LayerContext& context, Expr x) const override {
     return deconvolution(context, x, params, context.layer);
   }
-  bool convolves() const override { return true; }
+  bool has_own_library() const override { return true; }
   Sight sight() const override { return Sight::any; }
 };
 NEON_REGISTER(

@@ -314,8 +314,8 @@ class Layer {
   // Whether x may also be split features.
   virtual bool takes_split() const { return false; }
   virtual Sight sight() const { return Sight::step; }
-  // Whether it is a convolution, for which a GPU has a library of its own.
-  virtual bool convolves() const { return false; }
+  // Whether it is a convolution or attention, for which a GPU has a library of its own.
+  virtual bool has_own_library() const { return false; }
 };
 
 // The layer's outputs for inputs in either order of axes.

@@ -74,7 +74,7 @@ struct CrossMapPooling : Parametrized<Layer, CrossMapPoolingParams> {
   Expr forward(LayerContext& context, Expr x) const override {
     return activate(context, convolution(context, x, filters(), context.layer), params.activation);
   }
-  bool convolves() const override { return true; }
+  bool has_own_library() const override { return true; }
 
  private:
   ConvolutionParams filters() const {

@@ -46,7 +46,7 @@ struct MultiBox : Parametrized<Layer, MultiBoxParams> {
         fail(ErrorKind::config, "sizes: ", params.sizes[i], " and then ", params.sizes[i + 1], ": they must rise");
   }
   int most_inputs() const override { return 64; }
-  bool convolves() const override { return true; }
+  bool has_own_library() const override { return true; }
 
   Expr forward(LayerContext& context, Expr x) const override { return forward_all(context, {x}); }
 

@@ -25,7 +25,7 @@ struct RegionBoxes : Parametrized<Layer, RegionBoxesParams> {
     if (!params.bias) params.bias = Made<Initializer>("Constant");
   }
   int most_inputs() const override { return 2; }
-  bool convolves() const override { return true; }
+  bool has_own_library() const override { return true; }
   Expr forward(LayerContext& context, Expr x) const override { return forward_all(context, {x}); }
 
   // Maps (N,R,P,Q,C) of regions (N,R,4) -> (N,R,K+5): scores of K classes and the background, and offsets.

@@ -81,9 +81,9 @@ std::string Network::sees_all_steps() const {
   return name;
 }
 
-bool Network::convolves() const {
+bool Network::has_own_library() const {
   bool any = false;
-  for_each_layer(chain_, [&](const Link& link) { any = any || link.layer->convolves(); });
+  for_each_layer(chain_, [&](const Link& link) { any = any || link.layer->has_own_library(); });
   return any;
 }
 

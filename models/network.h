@@ -58,8 +58,8 @@ class Network {
   std::vector<std::string> last_of(const std::set<std::string>& owners) const;
   // Those in containers are counted, containers are not.
   int64_t layer_count() const;
-  // Whether there are convolutions among them.
-  bool convolves() const;
+  // Whether there are convolutions or attention among them.
+  bool has_own_library() const;
   // The widest of its layers.
   Sight sight() const;
   // The name of the first layer whose sight is any, or "".

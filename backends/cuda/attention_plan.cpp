@@ -9,6 +9,7 @@ namespace neon::cuda {
 namespace {
 
 constexpr int64_t kMostSize = 128;        // of a head
+constexpr int64_t kTileOfLibrary = 64;    // steps
 constexpr int64_t kSharedOfBlock = 2048;  // bytes beside the tiles
 
 // Rows and steps as in attention_tensor.cuh.
@@ -37,12 +38,30 @@ std::optional<AttentionPlan> plain_plan(const AttentionCase& c, int arch) {
 
 }  // namespace
 
+bool is_of_library(const AttentionCase& c) {
+  const auto fills_tiles = [](int64_t steps) { return steps >= 2 * kTileOfLibrary && steps % kTileOfLibrary == 0; };
+  return size_of(c.dtype) == 2 && is_floating(c.dtype) && c.heads == c.key_heads && !c.has_lengths && !c.drops &&
+         (!c.causal || c.queries == c.keys) && fills_tiles(c.queries) && fills_tiles(c.keys) && c.size % 8 == 0 &&
+         c.size <= kMostSize && c.scale > 0 && c.samples * c.heads > 0;
+}
+
 bool is_attention(const Op& op) { return op.is(ops::attention) || op.is(ops::attention_grad); }
 
 AttentionCase attention_case(const Graph& graph, const std::vector<Value>& inputs, const Attributes& attributes,
                              bool gradient) {
   const Shape &q = graph.shape(inputs[0]), &k = graph.shape(inputs[1]);
-  return {graph.dtype(inputs[0]), q[0], q[1], q[2], k[1], k[2], q[3], attributes.real("scale"), gradient};
+  return {.dtype = graph.dtype(inputs[0]),
+          .samples = q[0],
+          .queries = q[1],
+          .heads = q[2],
+          .keys = k[1],
+          .key_heads = k[2],
+          .size = q[3],
+          .scale = attributes.real("scale"),
+          .gradient = gradient,
+          .causal = attributes.integer("causal") != 0,
+          .drops = attributes.has("keep"),
+          .has_lengths = inputs.size() > (gradient ? 6 : 3)};
 }
 
 std::optional<AttentionPlan> plan_attention(const AttentionCase& c, int arch) {

@@ -10,7 +10,7 @@ struct AttentionCase {
   DType dtype = DType::f32;
   int64_t samples = 0, queries = 0, heads = 0, keys = 0, key_heads = 0, size = 0;
   double scale = 1;
-  bool gradient = false;
+  bool gradient = false, causal = false, drops = false, has_lengths = false;
 };
 // The case of a node or kernel of attention or its gradient.
 AttentionCase attention_case(const Graph& graph, const std::vector<Value>& inputs, const Attributes& attributes,
@@ -27,6 +27,10 @@ struct AttentionPlan {
 
 // None for heads of more than 128 numbers, in f64, or where nothing is to be done.
 std::optional<AttentionPlan> plan_attention(const AttentionCase& c, int arch);
+
+// Whether a library is asked for a case: one that is large enough to fill its tiles. It makes nothing for heads that
+// share keys, lengths and dropout here.
+bool is_of_library(const AttentionCase& c);
 
 bool is_attention(const Op& op);
 

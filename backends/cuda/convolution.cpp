@@ -24,7 +24,7 @@ constexpr double kOperationsOfByte = 32;
 // image as those of half as much. In TF32 and 16 bits, too, a piece is taken where arrays are copied.
 constexpr double kCopies = 2.5;
 
-class ConvolutionKernel : public LibraryKernel {
+class ConvolutionKernel : public OperandsKernel {
  public:
   ConvolutionKernel(ConvolutionCase of, std::shared_ptr<Device> device)
       : of_(std::move(of)), device_(std::move(device)) {}
@@ -171,10 +171,10 @@ void plan_convolutions(const std::vector<const LoweredKernel*>& kernels, const G
   options.plans->make(cases, options.cold);
 }
 
-std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel& kernel, const Graph& graph,
-                                                std::shared_ptr<Device> device, const LibraryOptions& options) {
+std::unique_ptr<OperandsKernel> make_convolution(const LoweredKernel& kernel, const Graph& graph,
+                                                 std::shared_ptr<Device> device, const LibraryOptions& options) {
   if (!is_taken(kernel, graph)) return nullptr;
-  const auto make = [&](const ConvolutionCase& of) -> std::unique_ptr<LibraryKernel> {
+  const auto make = [&](const ConvolutionCase& of) -> std::unique_ptr<OperandsKernel> {
     auto made = std::make_unique<ConvolutionKernel>(of, device);
     if (!made->prepare(options)) return nullptr;
     return made;

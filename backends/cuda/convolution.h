@@ -23,8 +23,8 @@ void plan_convolutions(const std::vector<const LoweredKernel*>& kernels, const G
                        const LibraryOptions& options);
 
 // Null when cuDNN has no engine for the case: an empty array, f64, uneven padding or sizes that no engine takes.
-std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel& kernel, const Graph& graph,
-                                                std::shared_ptr<Device> device, const LibraryOptions& options);
+std::unique_ptr<OperandsKernel> make_convolution(const LoweredKernel& kernel, const Graph& graph,
+                                                 std::shared_ptr<Device> device, const LibraryOptions& options);
 
 // Bytes that a convolution may use at most to work in.
 size_t convolution_workspace(const LoweredKernel& kernel, const Graph& graph, bool tf32, const Device& device);

@@ -10,11 +10,11 @@ namespace neon::cuda {
 namespace {
 
 struct Part {
-  std::shared_ptr<LibraryKernel> kernel;
+  std::shared_ptr<OperandsKernel> kernel;
   size_t a, b, c;  // bytes from where the arrays begin
 };
 
-class PiecesKernel : public LibraryKernel {
+class PiecesKernel : public OperandsKernel {
  public:
   // `cleared`: bytes of the result, where the parts add to it.
   PiecesKernel(std::vector<Part> parts, size_t cleared, std::shared_ptr<Device> device)
@@ -63,10 +63,10 @@ std::vector<ConvolutionPiece> convolution_pieces(const ConvolutionCase& whole, s
   return out;
 }
 
-std::unique_ptr<LibraryKernel> make_pieces(
+std::unique_ptr<OperandsKernel> make_pieces(
     const std::vector<ConvolutionPiece>& pieces, std::shared_ptr<Device> device,
-    const std::function<std::unique_ptr<LibraryKernel>(const ConvolutionCase&)>& make) {
-  std::map<std::string, std::shared_ptr<LibraryKernel>> made;
+    const std::function<std::unique_ptr<OperandsKernel>(const ConvolutionCase&)>& make) {
+  std::map<std::string, std::shared_ptr<OperandsKernel>> made;
   std::vector<Part> parts;
   for (const ConvolutionPiece& piece : pieces) {
     auto& kernel = made[piece.of.key()];

@@ -20,8 +20,8 @@ struct ConvolutionPiece {
 std::vector<ConvolutionPiece> convolution_pieces(const ConvolutionCase& whole, size_t most_bytes);
 
 // The kernel of several, of what `make` returns for each: null where that is, called once for equal ones.
-std::unique_ptr<LibraryKernel> make_pieces(
+std::unique_ptr<OperandsKernel> make_pieces(
     const std::vector<ConvolutionPiece>& pieces, std::shared_ptr<Device> device,
-    const std::function<std::unique_ptr<LibraryKernel>(const ConvolutionCase&)>& make);
+    const std::function<std::unique_ptr<OperandsKernel>(const ConvolutionCase&)>& make);
 
 }  // namespace neon::cuda

@@ -9,8 +9,8 @@ std::shared_ptr<ConvolutionPlans> make_convolution_plans(std::shared_ptr<Device>
 
 void plan_convolutions(const std::vector<const LoweredKernel*>&, const Graph&, const Device&, const LibraryOptions&) {}
 
-std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel&, const Graph&, std::shared_ptr<Device>,
-                                                const LibraryOptions&) {
+std::unique_ptr<OperandsKernel> make_convolution(const LoweredKernel&, const Graph&, std::shared_ptr<Device>,
+                                                 const LibraryOptions&) {
   return nullptr;
 }
 

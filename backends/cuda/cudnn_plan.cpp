@@ -89,7 +89,7 @@ void Plan::execute(cudnnHandle_t handle, const std::vector<int64_t>& ids, const 
   pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, addresses.data(), addresses.size());
   pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, &workspace);
   pack.finalize();
-  check(cudnn().execute(handle, descriptor_.get(), pack.get()), "running a convolution");
+  check(cudnn().execute(handle, descriptor_.get(), pack.get()), "running a plan of cuDNN's");
 }
 
 std::string Plan::json() const {

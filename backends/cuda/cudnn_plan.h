@@ -1,5 +1,5 @@
 // cuDNN's graph interface: descriptors with attributes, and execution plans of operation graphs. The library is opened
-// when the first program with a convolution is made, or is going to be.
+// when the first program with a convolution or with attention is made, or is going to be.
 #pragma once
 #include <cudnn.h>
 
@@ -13,7 +13,7 @@
 namespace neon::cuda {
 
 struct Cudnn {
-  Library library{"convolution on the GPU", CudaLibrary::cudnn};
+  Library library{"convolution or attention on the GPU", CudaLibrary::cudnn};
   decltype(cudnnCreate)* create;
   decltype(cudnnSetStream)* set_stream;
   decltype(cudnnGetVersion)* version;

@@ -16,7 +16,7 @@ constexpr size_t kMostThreads = 4, kLeastLaunches = 2;  // of a thread
 void record(const std::vector<EarlyLaunch>& launches, CUstream stream) {
   if (cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) != CUDA_SUCCESS) return;
   try {
-    for (const EarlyLaunch& l : launches) l.kernel->launch(l.a, l.b, l.bias, l.c, l.workspace);
+    for (const EarlyLaunch& l : launches) l.kernel->run(l.arrays, l.workspace);
   } catch (const std::exception&) {
   }
   CUgraph graph = nullptr;

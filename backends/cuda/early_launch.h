@@ -8,10 +8,11 @@
 
 namespace neon::cuda {
 
-// As LibraryKernel::launch() has it. None of the addresses is read or written.
+// As LibraryKernel::run() has it. None of the addresses is read or written.
 struct EarlyLaunch {
   LibraryKernel* kernel;
-  void *a, *b, *bias, *c, *workspace;
+  std::vector<void*> arrays;
+  void* workspace;
 };
 
 // The early launches of a GPU. Threads record launches, each on a stream of its own, and discard the recording. A

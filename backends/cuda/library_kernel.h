@@ -1,4 +1,4 @@
-// A kernel that a library brings: a matrix product, a convolution.
+// A kernel that a library brings: a matrix product, a convolution, attention.
 #pragma once
 #include <memory>
 #include <span>
@@ -15,12 +15,21 @@ class LibraryKernel {
  public:
   virtual ~LibraryKernel() = default;
   virtual const char* library() const = 0;
-  // Addresses of the two operands, of the bias (or null) and of the result. The workspace has at least
-  // workspace_bytes(); nothing is kept there.
-  virtual void launch(const void* a, const void* b, const void* bias, void* c, void* workspace) = 0;
+  // Addresses of the arrays, in the kernel's own order. The workspace has at least workspace_bytes(); nothing is kept
+  // there.
+  virtual void run(std::span<void* const> arrays, void* workspace) = 0;
   virtual size_t workspace_bytes() const = 0;
   // The plans that it runs; equal kernels share them.
   virtual std::vector<const void*> plans() const { return {this}; }
+};
+
+// A kernel of two operands. Its arrays are these, the bias (or null) and the result.
+class OperandsKernel : public LibraryKernel {
+ public:
+  virtual void launch(const void* a, const void* b, const void* bias, void* c, void* workspace) = 0;
+  void run(std::span<void* const> arrays, void* workspace) final {
+    launch(arrays[0], arrays[1], arrays[2], arrays[3], workspace);
+  }
 };
 
 class ConvolutionPlans;

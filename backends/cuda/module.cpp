@@ -42,7 +42,7 @@ class Module : public GpuModule {
     return out;
   }
 
-  std::vector<std::jthread> wake(int index, bool convolutions) override {
+  std::vector<std::jthread> wake(int index, bool own_library) override {
     const std::function open_device = [this, index] { return engine(index)->device; };
     std::vector<std::jthread> out;
     const auto begin = [&](auto open) {
@@ -55,7 +55,7 @@ class Module : public GpuModule {
     };
     try {
       begin([](const auto& open) { open(); });
-      if (convolutions) begin(open_convolution_library), begin(open_product_library);
+      if (own_library) begin(open_convolution_library), begin(open_product_library);
     } catch (const std::exception&) {  // no thread more, nor is one needed
     }
     return out;

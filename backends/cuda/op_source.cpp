@@ -2,8 +2,10 @@
 
 #include <map>
 
+#include "backends/cuda/attention_plan.h"
 #include "backends/cuda/code_text.h"
 #include "backends/cuda/depthwise_source.h"
+#include "backends/graph/ops.h"
 
 namespace neon::cuda {
 
@@ -43,7 +45,10 @@ DType arithmetic_of(const LoweredKernel& kernel, const Graph& graph) {
 }
 
 bool asks_library(const LoweredKernel& kernel, const SourceContext& context) {
-  const bool product = kernel.is_matrix_product() && !is_small_product(kernel, context.lowered.graph);
+  const Graph& graph = context.lowered.graph;
+  if (kernel.op && is_attention(*kernel.op))
+    return is_of_library(attention_case(graph, kernel.inputs, kernel.attributes, kernel.is(ops::attention_grad)));
+  const bool product = kernel.is_matrix_product() && !is_small_product(kernel, graph);
   if (!product && (kernel.convolution() == ConvolutionKind::none || is_depthwise(kernel, context))) return false;
   for (const auto& values : {kernel.inputs, kernel.outputs})
     for (Value value : values)

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "backends/cuda/attention_kernel.h"
+#include "backends/cuda/attention_plan.h"
 #include "backends/cuda/convolution.h"
 #include "backends/cuda/op_source.h"
 #include "backends/cuda/product.h"
@@ -74,6 +76,10 @@ MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options, const Dev
     if (kernel.traits().exchanges) continue;
     if (!asks_library(kernel, context)) {
       partials.take(kernel.fused ? fused_source(*kernel.fused, context) : op_source(kernel, context));
+      continue;
+    }
+    if (is_attention(*kernel.op)) {
+      workspaces[k] = attention_workspace(kernel, lowered.graph);
       continue;
     }
     size_t& workspace = workspaces[k] = product_workspace();

@@ -68,7 +68,7 @@ bool is_surely_faster(const LoweredKernel& kernel, const Graph& graph, const Lib
 }
 
 // Which of two does the kernel first, by the clock.
-size_t faster_of(LibraryKernel* const (&both)[2], const LoweredKernel& kernel, const Graph& graph,
+size_t faster_of(OperandsKernel* const (&both)[2], const LoweredKernel& kernel, const Graph& graph,
                  const std::shared_ptr<Device>& device) {
   auto array = [&](Value value) { return value ? varied(device, graph.type(value)) : Memory(); };
   const Memory a = array(kernel.inputs[0]), b = array(kernel.inputs[1]), bias = array(kernel.bias()),
@@ -88,8 +88,8 @@ std::string rival_of(const LoweredKernel& kernel, const Lowered& lowered, const 
   return is_product ? "cublaslt" : kTurned;
 }
 
-std::unique_ptr<LibraryKernel> make_rival(const LoweredKernel& kernel, const Lowered& lowered,
-                                          const std::shared_ptr<Device>& device, const LibraryOptions& options) {
+std::unique_ptr<OperandsKernel> make_rival(const LoweredKernel& kernel, const Lowered& lowered,
+                                           const std::shared_ptr<Device>& device, const LibraryOptions& options) {
   if (const auto product = product_of_pixels(kernel, lowered)) return make_product(*product, device, options);
   return make_turned_convolution(kernel, lowered.graph, device, options);
 }
@@ -114,9 +114,9 @@ class Choice {
 
 // The faster of cuDNN's own kernel, which may be null, and of its rival, by the clock or by what is known of it. Where
 // there is no room to find out it is cuDNN's, which is then not remembered.
-std::unique_ptr<LibraryKernel> make_faster(const LoweredKernel& kernel, const Lowered& lowered,
-                                           const std::string& rival, const std::shared_ptr<Device>& device,
-                                           const LibraryOptions& options) {
+std::unique_ptr<OperandsKernel> make_faster(const LoweredKernel& kernel, const Lowered& lowered,
+                                            const std::string& rival, const std::shared_ptr<Device>& device,
+                                            const LibraryOptions& options) {
   const Choice choice(kernel, lowered.graph, *device, options);
   if (choice.known == rival)
     if (auto made = make_rival(kernel, lowered, device, options)) return made;
@@ -155,11 +155,11 @@ void prepare_convolutions(const std::vector<const LoweredKernel*>& kernels, cons
   if (!asked.empty()) plan_convolutions(asked, graph, device, options);
 }
 
-std::unique_ptr<LibraryKernel> make_convolution_or_product(const LoweredKernel& kernel, const Lowered& lowered,
-                                                           std::shared_ptr<Device> device,
-                                                           const LibraryOptions& options) {
+std::unique_ptr<OperandsKernel> make_convolution_or_product(const LoweredKernel& kernel, const Lowered& lowered,
+                                                            std::shared_ptr<Device> device,
+                                                            const LibraryOptions& options) {
   const Value result = kernel.outputs[0];
-  std::unique_ptr<LibraryKernel> out;
+  std::unique_ptr<OperandsKernel> out;
   if (lowered.placements[size_t(result.id)].lies_together(lowered.graph.shape(result).elements())) {
     const std::string rival = rival_of(kernel, lowered, options);
     if (!rival.empty() && options.timed) return make_faster(kernel, lowered, rival, device, options);

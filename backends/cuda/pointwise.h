@@ -13,8 +13,8 @@ void prepare_convolutions(const std::vector<const LoweredKernel*>& kernels, cons
 // A convolution or a gradient of one; null where no library takes it. If the clock may choose, neon takes the faster of
 // two kernels and remembers it on disk. Otherwise neon takes cuDNN's own, except where that was seen to be slower in
 // exact f32.
-std::unique_ptr<LibraryKernel> make_convolution_or_product(const LoweredKernel& kernel, const Lowered& lowered,
-                                                           std::shared_ptr<Device> device,
-                                                           const LibraryOptions& options);
+std::unique_ptr<OperandsKernel> make_convolution_or_product(const LoweredKernel& kernel, const Lowered& lowered,
+                                                            std::shared_ptr<Device> device,
+                                                            const LibraryOptions& options);
 
 }  // namespace neon::cuda

@@ -70,7 +70,7 @@ cudaDataType_t blas_type(DType dtype) {
                                : CUDA_R_16BF;
 }
 
-class Product : public LibraryKernel {
+class Product : public OperandsKernel {
  public:
   Product(const ProductCase& product, std::shared_ptr<Device> device)
       : product_(product), device_(std::move(device)), wide_(product.dtype == DType::f64) {}
@@ -235,8 +235,8 @@ ProductCase product_of(const LoweredKernel& kernel, const Graph& graph) {
           .relu = kernel.relu()};
 }
 
-std::unique_ptr<LibraryKernel> make_product(const ProductCase& product, std::shared_ptr<Device> device,
-                                            const LibraryOptions& options) {
+std::unique_ptr<OperandsKernel> make_product(const ProductCase& product, std::shared_ptr<Device> device,
+                                             const LibraryOptions& options) {
   device->make_current();
   auto made = std::make_unique<Product>(product, std::move(device));
   if (!made->prepare(options)) return nullptr;

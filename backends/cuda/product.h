@@ -26,8 +26,8 @@ struct ProductCase {
 ProductCase product_of(const LoweredKernel& kernel, const Graph& graph);
 
 // Null when cuBLASLt does not take the case.
-std::unique_ptr<LibraryKernel> make_product(const ProductCase& product, std::shared_ptr<Device> device,
-                                            const LibraryOptions& options);
+std::unique_ptr<OperandsKernel> make_product(const ProductCase& product, std::shared_ptr<Device> device,
+                                             const LibraryOptions& options);
 
 // Whether operands, result and bias of a kernel have elements, all of one type.
 bool is_of_one_type(const LoweredKernel& kernel, const Graph& graph);

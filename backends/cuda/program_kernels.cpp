@@ -1,5 +1,7 @@
 #include "backends/cuda/program_kernels.h"
 
+#include "backends/cuda/attention_kernel.h"
+#include "backends/cuda/attention_plan.h"
 #include "backends/cuda/compile.h"
 #include "backends/cuda/op_source.h"
 #include "backends/cuda/pointwise.h"
@@ -70,14 +72,21 @@ std::vector<size_t> ProgramKernels::choose_libraries(const std::vector<size_t>& 
                                engine_->scratch.missing(lowered_.arena_bytes)};
   std::vector<const LoweredKernel*> convolutions;
   for (size_t k : asked)
-    if (!lowered_.kernels[k].is_matrix_product()) convolutions.push_back(&lowered_.kernels[k]);
+    if (lowered_.kernels[k].convolution() != ConvolutionKind::none) convolutions.push_back(&lowered_.kernels[k]);
   prepare_convolutions(convolutions, lowered_, *engine_->device, library);
   std::vector<size_t> refused;
   for (size_t k : asked) {
     const LoweredKernel& kernel = lowered_.kernels[k];
-    if ((kernels_[k].library = library_kernel(k, library)))
-      kernels_[k].arrays = {kernel.inputs[0], kernel.inputs[1], kernel.bias(), kernel.outputs[0]};
-    else refused.push_back(k);
+    if (!(kernels_[k].library = library_kernel(k, library))) {
+      refused.push_back(k);
+      continue;
+    }
+    std::vector<Value>& arrays = kernels_[k].arrays;
+    arrays = {kernel.inputs[0], kernel.inputs[1], kernel.bias(), kernel.outputs[0]};
+    if (is_attention(*kernel.op)) {
+      arrays = kernel.inputs;
+      arrays.insert(arrays.end(), kernel.outputs.begin(), kernel.outputs.end());
+    }
   }
   return refused;
 }
@@ -87,8 +96,9 @@ std::unique_ptr<LibraryKernel> ProgramKernels::library_kernel(size_t k, const Li
   // Do not blame this kernel for a fault of earlier kernels.
   if (options.timed) engine_->device->wait("waiting for the GPU");
   try {
-    if (!kernel.is_matrix_product()) return make_convolution_or_product(kernel, lowered_, engine_->device, options);
     const Graph& graph = lowered_.graph;
+    if (is_attention(*kernel.op)) return make_attention(kernel, graph, engine_->device, options);
+    if (!kernel.is_matrix_product()) return make_convolution_or_product(kernel, lowered_, engine_->device, options);
     if (!has_types_of_product(kernel, graph)) return nullptr;
     return make_product(product_of(kernel, graph), engine_->device, options);
   } catch (const KernelFault& fault) {
@@ -123,9 +133,8 @@ std::vector<EarlyLaunch> ProgramKernels::early_launches(const ProgramMemory& mem
   for (size_t k = 0; k < kernels_.size(); ++k) {
     const Kernel& kernel = kernels_[k];
     if (!kernel.library || !anywhere) continue;
-    const auto& a = kernel.arrays;
-    out.push_back({kernel.library.get(), place(a[0]), place(a[1]), a[2] ? place(a[2]) : nullptr, place(a[3]),
-                   memory.workspace(k)});
+    out.push_back({kernel.library.get(), {}, memory.workspace(k)});
+    for (Value value : kernel.arrays) out.back().arrays.push_back(value ? place(value) : nullptr);
   }
   return out;
 }
@@ -135,10 +144,9 @@ void ProgramKernels::launch(size_t k, const ProgramMemory& memory, void* record,
   exchanges_->join_before(k);
   if (exchanges_->has(k)) return exchanges_->launch(k, memory);
   if (kernel.library) {
-    const auto& a = kernel.arrays;
-    kernel.library->launch(memory.address(a[0]), memory.address(a[1]), a[2] ? memory.address(a[2]) : nullptr,
-                           memory.address(a[3]), memory.workspace(k));
-    return;
+    std::vector<void*> arrays;
+    for (Value value : kernel.arrays) arrays.push_back(value ? memory.address(value) : nullptr);
+    return kernel.library->run(arrays, memory.workspace(k));
   }
   void *rows = static_cast<std::byte*>(ring) + kRingOffset, *ticket = partials_.data(),
        *partials = static_cast<std::byte*>(partials_.data()) + ticket_bytes_;

@@ -44,7 +44,7 @@ class ProgramKernels {
   struct Kernel {
     CUfunction function = nullptr;  // or:
     std::unique_ptr<LibraryKernel> library;
-    std::vector<Value> arrays;             // of a library's: a, b, bias or none, c
+    std::vector<Value> arrays;             // an invalid Value stands for none
     int64_t blocks = 1, shared_bytes = 0;  // of generated source
   };
 

@@ -10,9 +10,9 @@ namespace neon::cuda {
 namespace {
 
 // The workspace begins with the filters turned around; what follows is the convolution's.
-class TurnedConvolution : public LibraryKernel {
+class TurnedConvolution : public OperandsKernel {
  public:
-  TurnedConvolution(std::unique_ptr<LibraryKernel> forward, const TensorType& w, std::shared_ptr<Device> device,
+  TurnedConvolution(std::unique_ptr<OperandsKernel> forward, const TensorType& w, std::shared_ptr<Device> device,
                     ColdStart* cold)
       : forward_(std::move(forward)),
         device_(std::move(device)),
@@ -35,7 +35,7 @@ class TurnedConvolution : public LibraryKernel {
   }
 
  private:
-  std::unique_ptr<LibraryKernel> forward_;
+  std::unique_ptr<OperandsKernel> forward_;
   std::shared_ptr<Device> device_;
   const LoadedCode code_;
   const CUfunction turn_;
@@ -52,8 +52,8 @@ size_t turned_workspace(const LoweredKernel& kernel, const Graph& graph, const D
   return turned_bytes(graph.type(kernel.inputs[1])) + convolution_workspace(forward, of_forward, false, device);
 }
 
-std::unique_ptr<LibraryKernel> make_turned_convolution(const LoweredKernel& kernel, const Graph& graph,
-                                                       std::shared_ptr<Device> device, const LibraryOptions& options) {
+std::unique_ptr<OperandsKernel> make_turned_convolution(const LoweredKernel& kernel, const Graph& graph,
+                                                        std::shared_ptr<Device> device, const LibraryOptions& options) {
   Graph of_forward;
   const LoweredKernel forward = turned_forward(kernel, graph, of_forward);
   auto by_cudnn = make_convolution(forward, of_forward, device, options);

@@ -11,7 +11,7 @@ constexpr const char* kTurned = "cudnn turned";
 size_t turned_workspace(const LoweredKernel& kernel, const Graph& graph, const Device& device);
 
 // For a kernel that is_turnable(); null if cuDNN has no engine for the convolution.
-std::unique_ptr<LibraryKernel> make_turned_convolution(const LoweredKernel& kernel, const Graph& graph,
-                                                       std::shared_ptr<Device> device, const LibraryOptions& options);
+std::unique_ptr<OperandsKernel> make_turned_convolution(const LoweredKernel& kernel, const Graph& graph,
+                                                        std::shared_ptr<Device> device, const LibraryOptions& options);
 
 }  // namespace neon::cuda

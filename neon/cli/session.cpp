@@ -372,7 +372,7 @@ std::vector<std::jthread> wake_gpu(const RunOptions& options, const Experiment& 
   if (options.backend != "gpu") return {};
   std::string why_not;
   const bool by_library = data_type(options, experiment.params) != DType::f64;
-  return gpu_module(why_not)->wake(int(options.device_id), by_library && experiment.network().convolves());
+  return gpu_module(why_not)->wake(int(options.device_id), by_library && experiment.network().has_own_library());
 }
 
 namespace {

@@ -29,7 +29,12 @@ std::vector<AttentionCase> all_attention_cases() {
           {2, 150, 160, 4, 2, 16, true, {160, 70}, 0.75},
           {1, 140, 200, 2, 1, 128},
           {1, 290, 290, 1, 1, 40, true},
-          {1, 130, 131, 1, 1, 64, true}};
+          {1, 130, 131, 1, 1, 64, true},
+          // As large as the tiles of a library are.
+          {2, 128, 128, 2, 2, 64, true},
+          {1, 192, 128, 3, 3, 64},
+          {1, 128, 192, 1, 1, 128},
+          {1, 192, 192, 1, 1, 40, true}};
 }
 
 }  // namespace

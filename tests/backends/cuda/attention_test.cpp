@@ -1,7 +1,11 @@
 // Attention, rotary positions, norms of samples and gradients of tables on the GPU against the plain kernels in f64.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
 
 #include "tests/backends/cuda/part.h"
+#include "tests/backends/lower_check.h"
 #include "tests/backends/run_case.h"
 
 using namespace neon;
@@ -11,6 +15,15 @@ namespace {
 
 const char* const kOps[] = {"attention",     "attention_grad",     "rotary",     "normalize", "normalize_grad",
                             "rms_normalize", "rms_normalize_grad", "scatter_add"};
+
+// cuDNN takes whole tiles of 64 steps, from two on, of heads that share nothing.
+bool is_for_cudnn(const OpCase& c) {
+  const Shape &q = c.inputs[0].shape, &k = c.inputs[1].shape;
+  const auto fits = [](int64_t steps) { return steps >= 128 && steps % 64 == 0; };
+  const bool has_lengths = c.inputs.size() > (c.op == "attention" ? 3 : 6);
+  return fits(q[1]) && fits(k[1]) && q[2] == k[2] && q[3] % 8 == 0 && !has_lengths && !c.attributes.has("keep") &&
+         (!c.attributes.integer("causal") || q[1] == k[1]);
+}
 
 }  // namespace
 
@@ -25,5 +38,37 @@ TEST_CASE("op cases of attention, rotary positions, norms and tables on the GPU"
       CHECK(difference_to_plain(c, dtype, gpu, true, 2) == "");
       if (c.op.starts_with("attention") && dtype != DType::f64)
         CHECK(gpu.implementations == std::vector<std::string>{"own"});
+    }
+}
+
+TEST_CASE("op cases of attention by cuDNN, where the clock may choose", "[parts][attention]") {
+  std::vector<OpCase> cases;
+  for (const char* op : {"attention", "attention_grad"})
+    for (OpCase& c : cases_of(*find_op(op)))
+      if (is_for_cudnn(c)) cases.push_back(std::move(c));
+  REQUIRE(cases.size() >= 8);
+  for (const OpCase& c : part_of(cases))
+    for (const DType dtype : {DType::f16, DType::bf16}) {
+      INFO(c.to_string() << " in " << text(dtype));
+      const CaseRun gpu = run_case(c, dtype, dtype, DeviceOptions{.gpu = true, .timed = true});
+      CHECK(gpu.implementations == std::vector<std::string>{"cudnn"});
+      CHECK(difference_to_plain(c, dtype, gpu, true, 2) == "");
+    }
+}
+
+// A net with a broken weight must not train on.
+TEST_CASE("attention by cuDNN keeps NaN", "[attention]") {
+  for (const char* op : {"attention", "attention_grad"})
+    for (const size_t broken : {0, 1, 2}) {
+      OpCase c;
+      for (OpCase& one : cases_of(*find_op(op)))
+        if (is_for_cudnn(one)) c = one;
+      c.inputs[broken].values = {std::numeric_limits<double>::quiet_NaN()};
+      const CaseRun gpu = run_case(c, DType::bf16, DType::bf16, DeviceOptions{.gpu = true, .timed = true});
+      INFO(op << " with NaN for input " << broken);
+      const int untouched = broken == 2 ? (c.op == "attention" ? 1 : 2) : -1;  // sums, and dv, need no values
+      for (int i = 0; i < int(gpu.outputs.size()); ++i)
+        if (i != untouched)
+          CHECK(std::ranges::all_of(numbers(gpu.outputs[size_t(i)]), [](double y) { return std::isnan(y); }));
     }
 }
