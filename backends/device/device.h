@@ -80,9 +80,9 @@ class GpuModule {
  public:
   virtual ~GpuModule() = default;
   virtual std::vector<GpuInfo> devices() = 0;
-  // Threads that open a GPU while the caller does other work: it takes a few tenths of a second. With
-  // `own_library`, for convolutions or attention, the threads also open the libraries for them. A failure shows again, with a message, where the GPU or
-  // library is needed.
+  // Threads that open a GPU while the caller does other work: it takes a few tenths of a second. With `own_library`,
+  // for convolutions or attention, they also open the libraries for these. A failure shows again, with a message, where
+  // the GPU or library is needed.
   virtual std::vector<std::jthread> wake(int index, bool own_library) = 0;
   // Memory that is free now.
   virtual size_t free_bytes(int index) = 0;
