@@ -44,30 +44,35 @@ class ConvolutionKernel : public OperandsKernel {
     return true;
   }
 
-  void launch(const void* a, const void* b, const void* bias, void* c, void* workspace) override {
-    execute(*plan_, a, b, bias, c, workspace);
-  }
+  void launch(const Operands& at, void* workspace) override { execute(*plan_, at, workspace); }
 
  private:
   // By the state of the library that is the stream's of the calling thread.
-  void execute(const Plan& plan, const void* a, const void* b, const void* bias, void* c, void* workspace) const {
-    of_.execute(cudnn_handle(*device_, 0), plan, a, b, bias, c, workspace);
+  void execute(const Plan& plan, const Operands& at, void* workspace) const {
+    of_.execute(cudnn_handle(*device_, 0), plan, at, workspace);
+  }
+  // An array like the result, where one is added.
+  Memory addend(bool is_broken) const {
+    if (!of_.has_addend) return {};
+    return is_broken ? broken(device_, of_.c) : varied(device_, of_.c);
   }
 
   // The first that keep NaN, or the first where none does. Returns whether there was room to see it.
   bool keep_honest(std::vector<Plan>& candidates) const {
     const size_t most = of_.most_timed(), workspace_bytes = most_workspace(candidates);
-    const size_t bytes = of_.a.bytes() + of_.b.bytes() + of_.c.bytes() + of_.bias.bytes() + workspace_bytes;
+    const size_t bytes = of_.a.bytes() + of_.b.bytes() + of_.c.bytes() + of_.bias.bytes() + workspace_bytes +
+                         (of_.has_addend ? of_.c.bytes() : 0);
     if (bytes + kSlack > device_->free_bytes()) {
       keep(candidates, most);
       return false;
     }
     std::vector<Plan> honest;
     const Memory left = broken(device_, of_.a), right = broken(device_, of_.b), offsets = broken(device_, of_.bias),
-                 result(device_, of_.c.bytes(), "timing"), workspace(device_, workspace_bytes, "timing");
+                 added = addend(true), result(device_, of_.c.bytes(), "timing"),
+                 workspace(device_, workspace_bytes, "timing");
     for (Plan& plan : candidates) {
       if (honest.size() == most) break;
-      execute(plan, left.data(), right.data(), offsets.data(), result.data(), workspace.data());
+      execute(plan, {left.data(), right.data(), offsets.data(), added.data(), result.data()}, workspace.data());
       if (is_broken(result, of_.c.dtype)) honest.push_back(std::move(plan));
     }
     if (!honest.empty()) candidates = std::move(honest);
@@ -80,7 +85,7 @@ class ConvolutionKernel : public OperandsKernel {
   bool keep_fastest(std::vector<Plan>& candidates, size_t reserved) const {
     const size_t later = device_->free_bytes();
     const Memory left = varied(device_, of_.a), right = varied(device_, of_.b),
-                 result(device_, of_.c.bytes(), "timing"), offsets = varied(device_, of_.bias);
+                 result(device_, of_.c.bytes(), "timing"), offsets = varied(device_, of_.bias), added = addend(false);
     const size_t count = candidates.size(), now = device_->free_bytes();
     const auto fits = [&](const Plan& plan) {
       return plan.workspace_bytes() <= now && plan.workspace_bytes() + reserved <= later;
@@ -89,7 +94,8 @@ class ConvolutionKernel : public OperandsKernel {
     const bool all = candidates.size() == count;
     const Memory workspace(device_, most_workspace(candidates), "timing");
     const size_t fastest = fastest_of(*device_, candidates.size(), [&](size_t i) {
-      execute(candidates[i], left.data(), right.data(), offsets.data(), result.data(), workspace.data());
+      execute(candidates[i], {left.data(), right.data(), offsets.data(), added.data(), result.data()},
+              workspace.data());
     });
     std::swap(candidates.front(), candidates[fastest]);
     keep(candidates, 1);

@@ -16,7 +16,7 @@ constexpr int64_t kLargeBatch = 2048;                 // images; with as many he
 constexpr double kSparing = 1e10;
 constexpr size_t kPixelBytes = 16;
 constexpr size_t kRelus = 4;  // among as many plans is one whose relu keeps NaN
-enum Id : int64_t { kA = 1, kB, kC, kBias, kSum, kBiased };
+enum Id : int64_t { kA = 1, kB, kC, kBias, kAddend, kSum, kAdded, kBiased };
 
 cudnnDataType_t data_type(DType dtype) {
   return dtype == DType::f32 ? CUDNN_DATA_FLOAT : dtype == DType::f16 ? CUDNN_DATA_HALF : CUDNN_DATA_BFLOAT16;
@@ -112,6 +112,7 @@ ConvolutionCase::ConvolutionCase(const LoweredKernel& kernel, const Graph& graph
       c(graph.type(kernel.outputs[0])),
       bias(kernel.bias() ? graph.type(kernel.bias()) : TensorType{a.dtype, {0}}),
       has_bias(bool(kernel.bias())),
+      has_addend(bool(kernel.addend())),
       relu(kernel.relu()),
       tf32(options.tf32 && a.dtype == DType::f32),
       timed(options.timed),
@@ -119,7 +120,7 @@ ConvolutionCase::ConvolutionCase(const LoweredKernel& kernel, const Graph& graph
 
 std::string ConvolutionCase::key() const {
   return text(op->name, " ", a, " ", b, " ", c, " ", attributes, has_bias ? " bias " : "",
-              has_bias ? text(bias.dtype) : "", relu ? " relu" : "", tf32 ? " tf32" : "",
+              has_bias ? text(bias.dtype) : "", has_addend ? " addend" : "", relu ? " relu" : "", tf32 ? " tf32" : "",
               timed ? text(" timed ", most_timed()) : "", adds ? " adds" : "", " workspace ", most_workspace);
 }
 
@@ -156,10 +157,11 @@ std::vector<Plan> ConvolutionCase::plans(cudnnHandle_t handle) const {
   const Kind& kind = kind_of(*op);
   const cudnnDataType_t type = data_type(a.dtype);
   const Descriptor left = tensor(kA, a.shape, type), right = tensor(kB, b.shape, type),
-                   result = tensor(kC, c.shape, type);
+                   result = tensor(kC, c.shape, type), addend = tensor(kAddend, c.shape, type);
   const Descriptor sum = tensor(kSum, c.shape, CUDNN_DATA_FLOAT, true),
+                   added = tensor(kAdded, c.shape, CUDNN_DATA_FLOAT, true),
                    biased = tensor(kBiased, c.shape, CUDNN_DATA_FLOAT, true);
-  const bool more = has_bias || relu;
+  const bool more = has_bias || has_addend || relu;
   Descriptor operation(kind.type);
   operation.set(kind.alpha, 1.0f);
   operation.set(kind.beta, adds ? 1.0f : 0.0f);
@@ -169,13 +171,21 @@ std::vector<Plan> ConvolutionCase::plans(cudnnHandle_t handle) const {
   operation.set(kind.c, more ? sum : result);
   if (!operation.try_finalize()) return {};
   std::vector<Descriptor> rest;
+  const Descriptor* last = &sum;
+  if (has_addend) {
+    const Descriptor& next = has_bias || relu ? added : result;
+    rest.push_back(pointwise(CUDNN_POINTWISE_ADD, *last, &addend, next));
+    last = &next;
+  }
   if (has_bias) {
     std::vector<int64_t> ones(size_t(c.shape.rank()), 1);
     ones.back() = c.shape.back();
     const Descriptor offsets = tensor(kBias, Shape(ones), data_type(bias.dtype));
-    rest.push_back(pointwise(CUDNN_POINTWISE_ADD, sum, &offsets, relu ? biased : result));
+    const Descriptor& next = relu ? biased : result;
+    rest.push_back(pointwise(CUDNN_POINTWISE_ADD, *last, &offsets, next));
+    last = &next;
   }
-  if (relu) rest.push_back(pointwise(CUDNN_POINTWISE_RELU_FWD, has_bias ? biased : sum, nullptr, result));
+  if (relu) rest.push_back(pointwise(CUDNN_POINTWISE_RELU_FWD, *last, nullptr, result));
   std::vector<const Descriptor*> operations = {&operation};
   for (const Descriptor& one : rest) operations.push_back(&one);
   PlanNeeds needs;
@@ -188,11 +198,11 @@ std::vector<Plan> ConvolutionCase::plans(cudnnHandle_t handle) const {
   return make_plans(handle, operations, needs, relu ? std::max(most_timed(), kRelus) : most_timed());
 }
 
-void ConvolutionCase::execute(cudnnHandle_t handle, const Plan& plan, const void* left, const void* right,
-                              const void* offsets, void* result, void* workspace) const {
+void ConvolutionCase::execute(cudnnHandle_t handle, const Plan& plan, const Operands& at, void* workspace) const {
   std::vector<int64_t> ids = {kA, kB, kC};
-  std::vector<void*> addresses = {const_cast<void*>(left), const_cast<void*>(right), result};
-  if (has_bias) ids.push_back(kBias), addresses.push_back(const_cast<void*>(offsets));
+  std::vector<void*> addresses = {const_cast<void*>(at.a), const_cast<void*>(at.b), at.c};
+  if (has_bias) ids.push_back(kBias), addresses.push_back(const_cast<void*>(at.bias));
+  if (has_addend) ids.push_back(kAddend), addresses.push_back(const_cast<void*>(at.addend));
   plan.execute(handle, ids, addresses, workspace);
 }
 

@@ -16,8 +16,7 @@ struct ConvolutionCase {
   std::vector<Plan> plans(cudnnHandle_t handle) const;
   // How many of them the clock may choose among.
   size_t most_timed() const;
-  void execute(cudnnHandle_t handle, const Plan& plan, const void* a, const void* b, const void* bias, void* c,
-               void* workspace) const;
+  void execute(cudnnHandle_t handle, const Plan& plan, const Operands& at, void* workspace) const;
 
   // In f32 without tensor cores.
   bool is_exact() const;
@@ -36,7 +35,7 @@ struct ConvolutionCase {
   const Op* op;
   Attributes attributes;
   TensorType a, b, c, bias;
-  bool has_bias = false, relu = false, tf32 = false, timed = false;
+  bool has_bias = false, has_addend = false, relu = false, tf32 = false, timed = false;
   bool adds = false;  // to what c holds
   size_t most_workspace = 0;
 };

@@ -21,13 +21,16 @@ class PiecesKernel : public OperandsKernel {
       : parts_(std::move(parts)), cleared_(cleared), device_(std::move(device)) {}
   const char* library() const override { return kPieces; }
 
-  void launch(const void* a, const void* b, const void* bias, void* c, void* workspace) override {
+  void launch(const Operands& whole, void* workspace) override {
     const auto at = [](const void* array, size_t bytes) { return static_cast<const std::byte*>(array) + bytes; };
     if (cleared_)
-      device_->check(cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(c), 0, cleared_, device_->stream()),
+      device_->check(cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(whole.c), 0, cleared_, device_->stream()),
                      "clearing a gradient");
     for (const Part& part : parts_)
-      part.kernel->launch(at(a, part.a), at(b, part.b), bias, static_cast<std::byte*>(c) + part.c, workspace);
+      part.kernel->launch(
+          {at(whole.a, part.a), at(whole.b, part.b), whole.bias, whole.addend ? at(whole.addend, part.c) : nullptr,
+           static_cast<std::byte*>(whole.c) + part.c},
+          workspace);
   }
   size_t workspace_bytes() const override {
     size_t bytes = 0;

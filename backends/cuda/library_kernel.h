@@ -23,12 +23,18 @@ class LibraryKernel {
   virtual std::vector<const void*> plans() const { return {this}; }
 };
 
-// A kernel of two operands. Its arrays are these, the bias (or null) and the result.
+// Addresses of two operands, of what is added to their result, or null: a bias, an array like it; and of the result.
+struct Operands {
+  const void *a, *b, *bias, *addend;
+  void* c;
+};
+
+// A kernel of two operands. Its arrays are in the order of these.
 class OperandsKernel : public LibraryKernel {
  public:
-  virtual void launch(const void* a, const void* b, const void* bias, void* c, void* workspace) = 0;
+  virtual void launch(const Operands& at, void* workspace) = 0;
   void run(std::span<void* const> arrays, void* workspace) final {
-    launch(arrays[0], arrays[1], arrays[2], arrays[3], workspace);
+    launch({arrays[0], arrays[1], arrays[2], arrays[3], arrays[4]}, workspace);
   }
 };
 

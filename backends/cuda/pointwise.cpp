@@ -40,6 +40,7 @@ std::optional<ProductCase> product_of_pixels(const LoweredKernel& kernel, const 
                   .b = rows(kernel.inputs[!of_filters], forward),
                   .c = rows(kernel.outputs[0], false),
                   .bias = bool(kernel.bias()),
+                  .addend = bool(kernel.addend()),
                   .relu = kernel.relu(),
                   .swapped = of_filters};
   // Filters (K,1,1,C) have a row for each map.
@@ -72,10 +73,11 @@ size_t faster_of(OperandsKernel* const (&both)[2], const LoweredKernel& kernel, 
                  const std::shared_ptr<Device>& device) {
   auto array = [&](Value value) { return value ? varied(device, graph.type(value)) : Memory(); };
   const Memory a = array(kernel.inputs[0]), b = array(kernel.inputs[1]), bias = array(kernel.bias()),
-               c = array(kernel.outputs[0]),
+               addend = array(kernel.addend()), c = array(kernel.outputs[0]),
                workspace(device, std::max(both[0]->workspace_bytes(), both[1]->workspace_bytes()), "timing");
-  return fastest_of(*device, 2,
-                    [&](size_t i) { both[i]->launch(a.data(), b.data(), bias.data(), c.data(), workspace.data()); });
+  return fastest_of(*device, 2, [&](size_t i) {
+    both[i]->launch({a.data(), b.data(), bias.data(), addend.data(), c.data()}, workspace.data());
+  });
 }
 
 // The library whose kernel may be faster than cuDNN's own, by its name: if the clock may choose, or if it surely is. ""
@@ -100,8 +102,8 @@ class Choice {
   Choice(const LoweredKernel& kernel, const Graph& graph, const Device& device, const LibraryOptions& options)
       : cache_("library", text(device.name(), " cudnn ", convolution_version(), " cublaslt ", product_version())),
         key_(text(kernel.name(), " ", graph.type(kernel.inputs[0]), " ", graph.type(kernel.inputs[1]), " ",
-                  kernel.attributes, kernel.bias() ? " bias" : "", kernel.relu() ? " relu" : "",
-                  options.tf32 ? " tf32" : "")) {
+                  kernel.attributes, kernel.bias() ? " bias" : "", kernel.addend() ? " addend" : "",
+                  kernel.relu() ? " relu" : "", options.tf32 ? " tf32" : "")) {
     cache_.read(key_, known);
   }
   void write(const std::string& library) const { cache_.write(key_, library); }

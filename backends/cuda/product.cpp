@@ -78,7 +78,7 @@ class Product : public OperandsKernel {
   size_t workspace_bytes() const override { return kWorkspace; }
   ~Product() override {
     if (operation_) lt().desc_destroy(operation_);
-    for (cublasLtMatrixLayout_t layout : {left_, right_, result_})
+    for (cublasLtMatrixLayout_t layout : {left_, right_, result_, addend_})
       if (layout) lt().layout_destroy(layout);
   }
 
@@ -87,9 +87,10 @@ class Product : public OperandsKernel {
     const bool tf32 = options.tf32 && product_.dtype == DType::f32;
     describe(tf32);
     const DiskCache cache("product", text(device_->name(), " cublaslt ", lt().version()));
-    const std::string key = text(product_.dtype, product_.result == product_.dtype ? "" : text(" as ", product_.result),
-                                 " ", words(product_.a), " by ", words(product_.b), " to ", words(product_.c),
-                                 product_.bias ? " bias" : "", product_.relu ? " relu" : "", tf32 ? " tf32" : "");
+    const std::string key =
+        text(product_.dtype, product_.result == product_.dtype ? "" : text(" as ", product_.result), " ",
+             words(product_.a), " by ", words(product_.b), " to ", words(product_.c), product_.bias ? " bias" : "",
+             product_.addend ? " addend" : "", product_.relu ? " relu" : "", tf32 ? " tf32" : "");
     if (std::string known; options.timed && cache.read(key, known) && known.size() == sizeof algorithm_) {
       std::memcpy(&algorithm_, known.data(), sizeof algorithm_);
       return true;
@@ -103,14 +104,15 @@ class Product : public OperandsKernel {
     return true;
   }
 
-  void launch(const void* a, const void* b, const void* bias, void* c, void* workspace) override {
-    if (product_.swapped) std::swap(a, b);
-    if (bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+  void launch(const Operands& at, void* workspace) override {
+    const void *a = product_.swapped ? at.b : at.a, *b = product_.swapped ? at.a : at.b;
+    if (at.bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, at.bias);
     const double one64 = 1, zero64 = 0;
     const float one32 = 1, zero32 = 0;
     const void *one = wide_ ? static_cast<const void*>(&one64) : &one32,
                *zero = wide_ ? static_cast<const void*>(&zero64) : &zero32;
-    check_lt(lt().matmul(lt().handle, operation_, one, b, left_, a, right_, zero, c, result_, c, result_, &algorithm_,
+    check_lt(lt().matmul(lt().handle, operation_, one, b, left_, a, right_, at.addend ? one : zero,
+                         at.addend ? at.addend : at.c, addend_ ? addend_ : result_, at.c, result_, &algorithm_,
                          workspace, kWorkspace, reinterpret_cast<cudaStream_t>(device_->stream())),
              "multiplying matrices");
   }
@@ -145,6 +147,8 @@ class Product : public OperandsKernel {
     layout(left_, product_.b, product_.dtype);
     layout(right_, product_.a, product_.dtype);
     layout(result_, product_.c, product_.result);
+    // It lies for itself, where the result may be rows of a larger array.
+    if (product_.addend) layout(addend_, {product_.c.rows, product_.c.columns, product_.c.columns}, product_.result);
   }
 
   // The heuristic's best, at most so many.
@@ -163,8 +167,8 @@ class Product : public OperandsKernel {
     lt().preference_set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes, sizeof schemes);
     std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<size_t>(most));
     int count = 0;
-    const cublasStatus_t status = lt().heuristic(lt().handle, operation_, left_, right_, result_, result_, preference,
-                                                 most, found.data(), &count);
+    const cublasStatus_t status = lt().heuristic(lt().handle, operation_, left_, right_, addend_ ? addend_ : result_,
+                                                 result_, preference, most, found.data(), &count);
     lt().preference_destroy(preference);
     std::vector<cublasLtMatmulAlgo_t> out;
     for (int i = 0; status == CUBLAS_STATUS_SUCCESS && i < count; ++i)
@@ -176,19 +180,21 @@ class Product : public OperandsKernel {
     const DType dtype = product_.dtype, type_of_result = product_.result;
     const Memory a = varied(device_, product_.a.memory(dtype)), b = varied(device_, product_.b.memory(dtype)),
                  bias = varied(device_, {type_of_result, {product_.c.columns}}),
+                 addend = product_.addend ? varied(device_, product_.c.memory(type_of_result)) : Memory(),
                  result(device_, product_.c.memory(type_of_result).bytes(), "timing"),
                  workspace(device_, kWorkspace, "timing");
     const Memory &first = product_.swapped ? b : a, &second = product_.swapped ? a : b;
     algorithm_ = candidates[fastest_of(*device_, candidates.size(), [&](size_t i) {
       algorithm_ = candidates[i];
-      launch(first.data(), second.data(), product_.bias ? bias.data() : nullptr, result.data(), workspace.data());
+      launch({first.data(), second.data(), product_.bias ? bias.data() : nullptr, addend.data(), result.data()},
+             workspace.data());
     })];
   }
 
   const ProductCase product_;
   std::shared_ptr<Device> device_;
   cublasLtMatmulDesc_t operation_ = nullptr;
-  cublasLtMatrixLayout_t left_ = nullptr, right_ = nullptr, result_ = nullptr;
+  cublasLtMatrixLayout_t left_ = nullptr, right_ = nullptr, result_ = nullptr, addend_ = nullptr;
   cublasLtMatmulAlgo_t algorithm_{};
   const bool wide_;
 };
@@ -232,6 +238,7 @@ ProductCase product_of(const LoweredKernel& kernel, const Graph& graph) {
           .b = dense(kernel.inputs[1], attributes.integer("transpose_b")),
           .c = dense(kernel.outputs[0], false),
           .bias = bool(kernel.bias()),
+          .addend = bool(kernel.addend()),
           .relu = kernel.relu()};
 }
 

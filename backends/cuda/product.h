@@ -14,11 +14,11 @@ struct Matrix {
   TensorType memory(DType dtype) const { return {dtype, {rows, stride}}; }
 };
 
-// c = a · b, to whose rows a bias may be added, and relu taken.
+// c = a · b, to whose rows a bias may be added, to which an array like it may be added, and relu taken.
 struct ProductCase {
   DType dtype = DType::f32, result = DType::f32;  // of the operands; of c and the bias
   Matrix a, b, c;
-  bool bias = false, relu = false;
+  bool bias = false, addend = false, relu = false;
   bool swapped = false;  // launch() is given b first
 };
 

@@ -72,6 +72,8 @@ class ProductWriter : public OpWriter {
         "= m0 + threadIdx.x / kTile + 8 * i;\n    if (m >= ",
         rows, " || n >= ", columns, ") continue;\n    R sum = sums[i];\n");
     if (kernel_.bias()) body += text("    sum += ", code_.load(kernel_.bias(), "n"), ";\n");
+    if (kernel_.addend())
+      body += text("    sum += ", code_.load(kernel_.addend(), place("m", of_b, "n", output().elements())), ";\n");
     if (kernel_.relu()) body += "    sum = neon_math::relu_value<R>(sum, R(0), R(0));\n";
     if (kernel_.derivative()) {
       Instruction derivative;

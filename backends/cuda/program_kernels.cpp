@@ -82,7 +82,7 @@ std::vector<size_t> ProgramKernels::choose_libraries(const std::vector<size_t>& 
       continue;
     }
     std::vector<Value>& arrays = kernels_[k].arrays;
-    arrays = {kernel.inputs[0], kernel.inputs[1], kernel.bias(), kernel.outputs[0]};
+    arrays = {kernel.inputs[0], kernel.inputs[1], kernel.bias(), kernel.addend(), kernel.outputs[0]};
     if (is_attention(*kernel.op)) {
       arrays = kernel.inputs;
       arrays.insert(arrays.end(), kernel.outputs.begin(), kernel.outputs.end());

@@ -57,6 +57,18 @@ bool keeps(const Graph& graph, const Node& node, const DeviceKernels& kernels) {
   return node.op->traits.exchanges ? kernels.exchanges : has_source(*node.op);
 }
 
+// cuBLASLt adds an array to any product, cuDNN's kernels for tensor cores to a convolution's result.
+bool adds_array(const LoweredKernel& kernel, const Graph& graph, const DeviceKernels& kernels) {
+  const TensorType& y = graph.type(kernel.outputs[0]);
+  if (y.dtype == DType::f64 || !is_floating(y.dtype)) return false;
+  if (kernel.is_matrix_product()) return graph.dtype(kernel.inputs[0]) == y.dtype;
+  if (kernel.convolution() != ConvolutionKind::forward || y.shape.rank() != 4) return false;
+  const int64_t channels = graph.shape(kernel.inputs[0]).back();
+  return is_pointwise(kernel, graph) ||
+         (size_of(y.dtype) == 2 && kernels.arch >= kLeastTensorArch && kernel.attributes.integer("groups") == 1 &&
+          channels % 8 == 0 && y.shape.back() % 8 == 0);
+}
+
 }  // namespace
 
 LowerOptions gpu_lowering(bool fuse, bool tf32, int arch, int processors, bool ranks) {
@@ -65,6 +77,7 @@ LowerOptions gpu_lowering(bool fuse, bool tf32, int arch, int processors, bool r
   // workspace).
   LowerOptions out{.passes = {},
                    .kernels = {.convolutions_write_rows = false,
+                               .adds_array = adds_array,
                                .keeps = keeps,
                                .exchanges = ranks,
                                .arch = arch,

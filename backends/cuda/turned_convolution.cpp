@@ -27,11 +27,14 @@ class TurnedConvolution : public OperandsKernel {
   size_t workspace_bytes() const override { return bytes_ + forward_->workspace_bytes(); }
   std::vector<const void*> plans() const override { return forward_->plans(); }
 
-  void launch(const void* y, const void* w, const void* bias, void* x, void* workspace) override {
+  void launch(const Operands& at, void* workspace) override {
+    const void* w = at.b;
     void* parameters[] = {&w, &workspace, &maps_, &places_, &channels_};
     device_->check(cuLaunchKernel(turn_, blocks_, 1, 1, kThreads, 1, 1, 0, device_->stream(), parameters, nullptr),
                    "turning filters around");
-    forward_->launch(y, workspace, bias, x, static_cast<std::byte*>(workspace) + bytes_);
+    Operands turned = at;
+    turned.b = workspace;
+    forward_->launch(turned, static_cast<std::byte*>(workspace) + bytes_);
   }
 
  private:

@@ -211,6 +211,7 @@ class WindowWriter {
         code_.load(kernel_.inputs[1], text("(i", last, " * ", places_, "ll + at) * ", of_group_, " + c"));
     std::string tail;
     if (kernel_.bias()) tail += text("  sum += ", code_.load(kernel_.bias(), text("i", last)), ";\n");
+    if (kernel_.addend()) tail += text("  sum += ", code_.load(kernel_.addend(), "k"), ";\n");
     if (kernel_.relu()) tail += "  sum = neon_math::relu_value<R>(sum, R(0), R(0));\n";
     return for_each(
         y, text("  R sum = 0;\n",

@@ -11,6 +11,7 @@ struct Attachment {
   enum class Kind : uint8_t {
     prologue,    // `code` computes the op's operand as it is read; the kernel's inputs are the code's
     bias,        // `value` (K) or (1,K) is added to every row of the result, of each pixel
+    addend,      // `value`, an array like the result, is added to it, before or after the bias
     pooling,     // `op`, pool_max of 2 x 2 pixels, of the result: the kernel has the pooling's outputs
     relu,        // of the result
     derivative,  // `op`, a row's derivative by one operand, which reads `value`: of a product the result goes through

@@ -60,6 +60,28 @@ Value Epilogues::bias_added(int n, Value product) const {
   return same && row && columns > 1 && there ? other : Value{};
 }
 
+// The array that node `n` adds to a kernel's result, if the device adds it there, and if no fused kernel would add it
+// together with what follows. A sum that is itself added to another result is such an array later.
+Value Epilogues::array_added(int n, const LoweredKernel& kernel, int maker) const {
+  const Node& node = graph_.node(n);
+  const Value result = kernel.outputs[0], sum = node.outputs[0];
+  if (!node.op->is(ops::add) || !options_.kernels.adds_array || taken_[size_t(n)] || node.inputs[0] == node.inputs[1])
+    return {};
+  const Value other = node.inputs[node.inputs[0] == result ? 1 : 0];
+  const int last = only_use(sum);
+  const Value end = last >= 0 && graph_.node(last).op->is(ops::relu) ? graph_.node(last).outputs[0] : sum;
+  const auto reads_array = [&](int user) {
+    return user == graph_.node_count() || roles_[size_t(user)] == Role::opaque || graph_.node(user).op->is(ops::add);
+  };
+  const Role role = roles_[size_t(graph_.producer_index(other))];
+  const bool fits = graph_.type(other) == graph_.type(result) && graph_.type(sum) == graph_.type(result);
+  return fits && (role == Role::fusible || role == Role::opaque) && !is_joined(other) && !is_joined(end) &&
+                 !assigned_[size_t(n)] && std::ranges::all_of(uses_[size_t(end.id)], reads_array) &&
+                 may_be_one(nodes_of(maker, n)) && options_.kernels.adds_array(kernel, graph_, options_.kernels)
+             ? other
+             : Value{};
+}
+
 void Epilogues::take_epilogue(LoweredKernel& kernel, int maker) {
   auto take = [&](int n) {
     take_node(n);
@@ -80,18 +102,34 @@ void Epilogues::take_epilogue(LoweredKernel& kernel, int maker) {
       take(n);
       n = only_use(kernel.outputs[0]);
     }
-  if (may_pool(kernel, n)) {
+  if (may_take(n) && kernel.traits().takes_bias)
+    if (const Value addend = array_added(n, kernel, maker)) {
+      kernel.attachments.push_back({.kind = Attachment::Kind::addend, .value = addend});
+      kernel.inputs.push_back(addend);
+      take(n);
+      n = only_use(kernel.outputs[0]);
+    }
+  if (!kernel.addend() && may_pool(kernel, n)) {
     take_pooling(kernel, n);
     n = only_use(kernel.outputs[0]);
   }
   if (may_take(n) && kernel.traits().takes_relu && graph_.node(n).op->is(ops::relu) && !leaves_relu(kernel)) {
     kernel.attachments.push_back({.kind = Attachment::Kind::relu});
     take(n);
-  } else if (n >= 0 && !kernel.bias() && is_own_product(maker) && ends_product(n, maker)) {
+  } else if (n >= 0 && !kernel.bias() && !kernel.addend() && is_own_product(maker) && ends_product(n, maker)) {
     take_derivative(kernel, graph_.node(n));
     make_one({maker, n});
     take(n);
   }
+  // What the array follows comes before all of them.
+  if (kernel.addend()) make_one(nodes_of(maker, beside_.back()));
+}
+
+// Node `maker`, those that its kernel took along so far, and a last one.
+std::vector<int> Epilogues::nodes_of(int maker, int last) const {
+  std::set<int> out(beside_.begin(), beside_.end());
+  out.insert({maker, last});
+  return {out.begin(), out.end()};
 }
 
 bool Epilogues::leaves_relu(const LoweredKernel& kernel) const {

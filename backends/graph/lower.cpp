@@ -30,6 +30,7 @@ std::string summary(const LoweredKernel& kernel) {
   if (kernel.is_once()) out += " once";
   for (const Attachment& a : kernel.attachments) {
     if (a.kind == Kind::bias) out += " + bias";
+    if (a.kind == Kind::addend) out += " + addend";
     if (a.kind == Kind::pooling || a.kind == Kind::derivative || a.kind == Kind::filters)
       out += text(" + ", a.op->name);
     if (a.kind == Kind::relu) out += " + relu";

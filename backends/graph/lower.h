@@ -30,6 +30,7 @@ struct LoweredKernel {
   const Attachment* find(Attachment::Kind kind) const;  // null without one
   bool takes(Attachment::Kind kind) const { return find(kind) != nullptr; }
   Value bias() const { return takes(Attachment::Kind::bias) ? find(Attachment::Kind::bias)->value : Value{}; }
+  Value addend() const { return takes(Attachment::Kind::addend) ? find(Attachment::Kind::addend)->value : Value{}; }
   bool relu() const { return takes(Attachment::Kind::relu); }
   const Attachment* derivative() const { return find(Attachment::Kind::derivative); }
   // The code of the prologue, or null.

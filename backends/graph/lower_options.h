@@ -10,6 +10,7 @@
 namespace neon {
 
 class Graph;
+struct LoweredKernel;
 struct Node;
 
 // Passes that a device may want or not; pass_table.cpp says what each does, and what wants it. All others always run.
@@ -63,6 +64,8 @@ struct DeviceKernels {
   std::vector<DType> pooled_types = {};
   // Whether all its convolutions can write rows that lie apart; if not, those can whose filters see single pixels.
   bool convolutions_write_rows = true;
+  // Whether its kernel of a product or a convolution adds an array like the result to it; null: none does.
+  bool (*adds_array)(const LoweredKernel& kernel, const Graph& graph, const DeviceKernels& kernels) = nullptr;
   // Whether it has a kernel of its own for a compound node, which then stays; null: for none.
   bool (*keeps)(const Graph& graph, const Node& node, const DeviceKernels& kernels) = nullptr;
   // Whether there are other ranks to exchange arrays with.

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "backends/device/device.h"
+#include "tests/backends/addend_cases.h"
 #include "tests/backends/cuda/against_plain.h"
 #include "tests/backends/cuda/part.h"
 #include "tests/backends/join_cases.h"
@@ -41,6 +42,10 @@ TEST_CASE("convolutions of single pixels write into a concatenation on the GPU a
 
 TEST_CASE("gradients of convolutions of one input are made together on the GPU", "[parts]") {
   for (const SiblingCase& c : part_of(sibling_cases())) check_against_plain(c.name, c.build);
+}
+
+TEST_CASE("products and convolutions on the GPU add arrays to their results", "[parts]") {
+  for (const AddendCase& c : part_of(addend_cases())) check_against_plain(c.name, c.build);
 }
 
 TEST_CASE("patches make what they see on the GPU", "[parts]") {

@@ -11,8 +11,12 @@
 #include "models/step_graph.h"
 #include "neon/spec/spec.h"
 #include "neon/train/experiment.h"
+#include "tests/backends/addend_cases.h"
+#include "tests/backends/net_of_branches.h"
+#include "tests/backends/read_too_early.h"
 
 using namespace neon;
+using namespace neon::test;
 
 namespace {
 
@@ -38,6 +42,7 @@ std::vector<Value> arrays_of(const LoweredKernel& kernel, cuda::SourceContext& c
   if (!cuda::asks_library(kernel, context)) return cuda::op_source(kernel, context).arrays;
   std::vector<Value> out = {kernel.inputs[0], kernel.inputs[1], kernel.outputs[0]};
   if (kernel.bias()) out.push_back(kernel.bias());
+  if (kernel.addend()) out.push_back(kernel.addend());
   return out;
 }
 
@@ -160,6 +165,26 @@ TEST_CASE("outputs of nets with batch norm on a GPU have it in their convolution
   // As many as the nets have, by their papers: 17 and 3 beside blocks whose size changes, 13, 52.
   CHECK(convolutions == (example == "resnet18" ? 20 : example == "vgg16-bn" ? 13 : 52));
   for (Value value : kept) CHECK(is_read_later(lowered, lowered.buffers[size_t(value.id)]));
+}
+
+TEST_CASE("products and convolutions on a GPU add arrays to their results where no other kernel would") {
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64})
+    for (const AddendCase& c : addend_cases()) {
+      const Lowered lowered = lower(build_branches(c.build, dtype), cuda::gpu_lowering(true, false));
+      INFO(c.name << " in " << text(dtype) << "\n" << to_string(lowered));
+      const auto taken = std::ranges::count_if(lowered.kernels, [](const auto& k) { return bool(k.addend()); });
+      CHECK(taken == (dtype == DType::f64 || (dtype == DType::f32 && !c.exact) ? 0 : c.taken));
+      CHECK(read_too_early(lowered) == -1);
+    }
+}
+
+TEST_CASE("outputs of residual nets on a GPU have no kernels that only add") {
+  const auto [example, blocks] = GENERATE(table<std::string, int>({{"resnet18", 8}, {"resnet50", 16}}));
+  const Lowered lowered =
+      lower(graph_of("bench/" + example + ".yaml", "f16", false).graph, cuda::gpu_lowering(true, false));
+  INFO(example << to_string(lowered));
+  // Of the last block a fused kernel makes the mean, too.
+  CHECK(std::ranges::count_if(lowered.kernels, [](const auto& k) { return k.addend() && k.relu(); }) == blocks - 1);
 }
 
 TEST_CASE("a step of mnist-small on a GPU is nine kernels") {
