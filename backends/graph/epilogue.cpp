@@ -8,6 +8,20 @@
 
 namespace neon {
 
+namespace {
+
+bool leaves_relu(const LoweredKernel& kernel, const Graph& graph, const LowerOptions& options) {
+  return options.kernels.relus_apart && kernel.convolution() == ConvolutionKind::forward &&
+         graph.dtype(kernel.outputs[0]) == DType::f32 && !is_pointwise(kernel, graph);
+}
+
+std::vector<int> with(std::vector<int> nodes, int n) {
+  nodes.push_back(n);
+  return nodes;
+}
+
+}  // namespace
+
 Epilogues::Epilogues(const Graph& graph, const std::vector<Role>& roles, const LowerOptions& options)
     : graph_(graph), roles_(roles), options_(options), targets_(direct_targets(graph)), next_(successors(graph)) {
   const int nodes = graph.node_count();
@@ -77,7 +91,8 @@ Value Epilogues::array_added(int n, const LoweredKernel& kernel, int maker) cons
   const bool fits = graph_.type(other) == graph_.type(result) && graph_.type(sum) == graph_.type(result);
   return fits && (role == Role::fusible || role == Role::opaque) && !is_joined(other) && !is_joined(end) &&
                  !assigned_[size_t(n)] && std::ranges::all_of(uses_[size_t(end.id)], reads_array) &&
-                 may_be_one(nodes_of(maker, n)) && options_.kernels.adds_array(kernel, graph_, options_.kernels)
+                 may_be_one(with(with(beside_, maker), n)) &&
+                 options_.kernels.adds_array(kernel, graph_, options_.kernels)
              ? other
              : Value{};
 }
@@ -113,7 +128,8 @@ void Epilogues::take_epilogue(LoweredKernel& kernel, int maker) {
     take_pooling(kernel, n);
     n = only_use(kernel.outputs[0]);
   }
-  if (may_take(n) && kernel.traits().takes_relu && graph_.node(n).op->is(ops::relu) && !leaves_relu(kernel)) {
+  if (may_take(n) && kernel.traits().takes_relu && graph_.node(n).op->is(ops::relu) &&
+      !leaves_relu(kernel, graph_, options_)) {
     kernel.attachments.push_back({.kind = Attachment::Kind::relu});
     take(n);
   } else if (n >= 0 && !kernel.bias() && !kernel.addend() && is_own_product(maker) && ends_product(n, maker)) {
@@ -121,20 +137,8 @@ void Epilogues::take_epilogue(LoweredKernel& kernel, int maker) {
     make_one({maker, n});
     take(n);
   }
-  // What the array follows comes before all of them.
-  if (kernel.addend()) make_one(nodes_of(maker, beside_.back()));
-}
-
-// Node `maker`, those that its kernel took along so far, and a last one.
-std::vector<int> Epilogues::nodes_of(int maker, int last) const {
-  std::set<int> out(beside_.begin(), beside_.end());
-  out.insert({maker, last});
-  return {out.begin(), out.end()};
-}
-
-bool Epilogues::leaves_relu(const LoweredKernel& kernel) const {
-  return options_.kernels.relus_apart && kernel.convolution() == ConvolutionKind::forward &&
-         graph_.dtype(kernel.outputs[0]) == DType::f32 && !is_pointwise(kernel, graph_);
+  // All of them come after the node that makes the array.
+  if (kernel.addend()) make_one(with(beside_, maker));
 }
 
 // Whether node `n` is a product that the device makes by a kernel of its own, which may take more along.

@@ -29,8 +29,6 @@ class Epilogues {
   int only_use(Value value) const;
   Value bias_added(int n, Value product) const;
   Value array_added(int n, const LoweredKernel& kernel, int maker) const;
-  std::vector<int> nodes_of(int maker, int last) const;
-  bool leaves_relu(const LoweredKernel& kernel) const;
   bool is_own_product(int n) const;
   bool ends_product(int n, int maker) const;
   int summing_product(int sum) const;
