@@ -1,14 +1,13 @@
 // Generated kernels compile: every row of the elementwise table in every type, and every op case. Needs no GPU.
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <regex>
 #include <set>
 
-#include "backends/cuda/compile.h"
 #include "backends/cuda/op_source.h"
 #include "backends/elementwise/kernels.h"
 #include "backends/graph/expression.h"
 #include "layers/layer.h"
+#include "tests/backends/cuda/quick_compile.h"
 #include "tests/backends/cuda/wide_cases.h"
 #include "tests/backends/dense_cases.h"
 #include "tests/backends/join_cases.h"
@@ -21,9 +20,6 @@ using namespace neon;
 using namespace neon::test;
 
 namespace {
-
-// Else what compiled once would be found, and compile for ever. No folder can be made there.
-void without_cache() { setenv("NEON_CACHE_DIR", "/dev/null", 1); }
 
 // Sources of all kernels of a graph, save products, which are cuBLASLt's.
 std::vector<std::string> sources_of(const Graph& graph, bool tf32 = false) {
@@ -38,9 +34,7 @@ std::vector<std::string> sources_of(const Graph& graph, bool tf32 = false) {
 
 void check_compiles(const std::vector<std::string>& sources, int least_arch = 0) {
   for (int arch : {NEON_CUDA_ARCH}) {
-    if (arch < least_arch) continue;
-    const auto codes = cuda::compile_sources(sources, arch);
-    for (const std::string& code : codes) CHECK(code.substr(1, 3) == "ELF");
+    if (arch >= least_arch) CHECK(compile_error(sources, arch) == "");
   }
 }
 
@@ -74,8 +68,23 @@ std::string read_as_it_was(const std::string& kernel) {
 
 }  // namespace
 
+TEST_CASE("of kernels that are compiled at once, the one that is wrong is quoted") {
+  const std::string head = cuda::source_head(), begin = "extern \"C\" __global__ void kernel(float* p) { *p = ";
+  const std::vector<std::string> good = {head + begin + "1; }", head + begin + "2; }", begin + "3; }"};
+  CHECK(compile_error({}, 90) == "");
+  CHECK(compile_error(good, 90) == "");
+  for (const char* wrong : {"nothing(); }", "1; asm(\"no.instruction;\"); }",
+                            "1; __shared__ char much[1 << 20]; much[p[1]] = 1; p[2] = much[p[3]]; }"}) {
+    INFO(wrong);
+    for (const std::string& before : {head, std::string()}) {
+      const std::string text = compile_error({good[0], before + begin + wrong, good[1], good[2]}, 90);
+      CHECK(text.ends_with("\n" + begin + wrong));
+      CHECK(text.size() > begin.size() + std::string(wrong).size() + 10);
+    }
+  }
+}
+
 TEST_CASE("every elementwise op compiles in every type") {
-  without_cache();
   std::vector<std::string> sources;
   for (DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
     Graph graph;
@@ -96,7 +105,6 @@ TEST_CASE("every elementwise op compiles in every type") {
 }
 
 TEST_CASE("every stored type is read and written") {
-  without_cache();
   const DType all[] = {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64, DType::i32, DType::i8, DType::u8};
   Graph graph;
   for (DType from : all)
@@ -106,7 +114,6 @@ TEST_CASE("every stored type is read and written") {
 }
 
 TEST_CASE("the kernels of every op case compile", "[op]") {
-  without_cache();
   std::vector<std::string> sources;
   for (const OpCase& c : all_cases()) {
     const Op* op = find_op(c.op);
@@ -120,7 +127,6 @@ TEST_CASE("the kernels of every op case compile", "[op]") {
 
 // One case of each op: the types differ by loads, stores and the arithmetic, which are the same in all of its kernels.
 TEST_CASE("the kernels of an op compile in every type", "[op]") {
-  without_cache();
   std::vector<std::string> sources;
   std::set<std::string> seen;
   for (const OpCase& c : all_cases()) {
@@ -137,7 +143,6 @@ TEST_CASE("the kernels of an op compile in every type", "[op]") {
 }
 
 TEST_CASE("the kernels of learned and drawn slopes, and of their gradients, compile") {
-  without_cache();
   for (DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
     Graph graph;
     LayerContext context(graph, true, dtype, 3);
@@ -158,7 +163,6 @@ TEST_CASE("the kernels of learned and drawn slopes, and of their gradients, comp
 }
 
 TEST_CASE("kernels of large arrays compile, and have the accesses that they should") {
-  without_cache();
   std::vector<std::string> sources;
   for (DType dtype : {DType::f32, DType::f16})
     for (const WideCase& c : wide_cases(dtype)) {
@@ -179,7 +183,6 @@ TEST_CASE("kernels of large arrays compile, and have the accesses that they shou
 }
 
 TEST_CASE("max pooling in 16 bits goes along strips of windows, where they overlap and are enough") {
-  without_cache();
   std::vector<std::string> sources;
   const auto strips = [&](DType dtype, const Shape& x, int64_t window, int64_t stride, const std::string& text) {
     Graph graph;
@@ -200,7 +203,6 @@ TEST_CASE("max pooling in 16 bits goes along strips of windows, where they overl
 }
 
 TEST_CASE("a kernel that writes into a concatenation finds its rows there") {
-  without_cache();
   std::vector<std::string> sources;
   for (const JoinCase& c : join_cases())
     for (std::string& source : sources_of(build_branches(c.build, DType::f16)))
@@ -220,7 +222,6 @@ TEST_CASE("a kernel that writes into a concatenation finds its rows there") {
 }
 
 TEST_CASE("places in arrays of more than 2^31 elements are computed in 64 bits") {
-  without_cache();
   const int64_t large = (int64_t(1) << 31) + 16;
   std::vector<std::string> sources;
   const auto add = [&](const Graph& graph) {
@@ -241,7 +242,6 @@ TEST_CASE("places in arrays of more than 2^31 elements are computed in 64 bits")
 }
 
 TEST_CASE("products that take derivatives and sums along compile") {
-  without_cache();
   std::vector<std::string> sources;
   for (DType dtype : {DType::f16, DType::f64})
     for (const DenseCase& c : dense_cases())
@@ -253,7 +253,6 @@ TEST_CASE("products that take derivatives and sums along compile") {
 }
 
 TEST_CASE("first convolutions that take max pooling along compile") {
-  without_cache();
   std::vector<std::string> sources;
   for (DType dtype : {DType::f16, DType::bf16, DType::f32})
     for (const PooledConvolutionCase& c : pooled_convolution_cases())
@@ -265,7 +264,6 @@ TEST_CASE("first convolutions that take max pooling along compile") {
 }
 
 TEST_CASE("patches that make what they see compile") {
-  without_cache();
   std::vector<std::string> sources;
   for (DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64})
     for (const PrologueCase& c : prologue_cases())
@@ -276,7 +274,6 @@ TEST_CASE("patches that make what they see compile") {
 }
 
 TEST_CASE("max pooling's gradients that take derivatives and sums along compile") {
-  without_cache();
   std::vector<std::string> sources;
   for (DType dtype : {DType::f16, DType::bf16, DType::f64})
     for (const PooledCase& c : pooled_cases())

@@ -1,0 +1,13 @@
+// Whether generated kernels compile, found out in a quarter of the time that their machine code takes a program.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace neon::test {
+
+// What NVRTC says against the first of the sources that does not compile for compute capability `arch`, with its text;
+// "" where all do. Machine code is made and thrown away: of several kernels at a time, as the head of all of them takes
+// most of the time, and with the least optimization where NVRTC has a choice (CUDA 12.9).
+std::string compile_error(const std::vector<std::string>& sources, int arch);
+
+}  // namespace neon::test
