@@ -1,6 +1,9 @@
 #include "layers/split_linear.h"
 
+#include <algorithm>
+
 #include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 
 namespace neon {
 
@@ -18,18 +21,58 @@ Parameter own_part(const LayerContext& context, Parameter p, int axis) {
   return p;
 }
 
-// This rank's rows (n, F), or steps of sequences, as parts of which each has samples of all ranks.
-SplitParts parts_of(const LayerContext& context, Expr x) {
+// The samples of each rank that are computed in a turn: `count` from `first` on of its own.
+struct Turn {
+  std::vector<int64_t> first, count;
+};
+
+// by_share is for ranks with as many samples, one for each turn or more: a rank with others could order its exchanges
+// otherwise. Others, as those of a last, shorter batch, come together.
+std::vector<Turn> turns_of(const std::vector<int64_t>& counts, SampleTurns how) {
+  const auto ranks = int64_t(counts.size());
+  const Turn all{std::vector<int64_t>(counts.size(), 0), counts};
+  if (how == SampleTurns::together) return {all};
+  const bool even = std::ranges::count(counts, counts[0]) == ranks && counts[0] >= ranks;
+  if (how == SampleTurns::by_share && !even) return {all};
+  std::vector<Turn> out;
+  for (int64_t t = 0; t < ranks; ++t) {
+    Turn& turn = out.emplace_back();
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      const int64_t own = counts[size_t(rank)];
+      const bool by_rank = how == SampleTurns::by_rank;
+      const int64_t first = by_rank ? 0 : own * t / ranks,
+                    end = by_rank ? (rank == t ? own : 0) : own * (t + 1) / ranks;
+      turn.first.push_back(first), turn.count.push_back(end - first);
+    }
+  }
+  return out;
+}
+
+// Rows (own, ...) by turns: some of these, maybe none, for each.
+std::vector<Value> by_turns(Graph& graph, Value rows, const std::vector<int64_t>& sizes) {
+  if (sizes.size() == 1) return {rows};
+  return graph.add_all(ops::split, {rows}, {{"axis", int64_t(0)}, {"sizes", sizes}});
+}
+
+// This rank's rows (n, F), or steps of sequences, as parts of which each has samples of all ranks, or of one.
+SplitParts parts_of(LayerContext& context, Expr x) {
   const BatchShare& share = context.share;
   const Expr rows = as_rows(as_steps(context, x));
   const int64_t of_sample = rows.shape()[0] / share.count;  // steps
-  SplitPart part{rows, {{}, share.of.rank}, {}};
-  for (int rank = 0; rank < share.ranks; ++rank) {
-    const BatchShare of = share_of(share.whole, share.places, {rank, share.ranks, share.of.together});
-    part.samples.rows.push_back(of.count * of_sample);
-    part.firsts.push_back(of.first * of_sample);
+  const std::vector<Turn> turns = turns_of(counts_of_ranks(share), context.dense.turns);
+  std::vector<int64_t> sizes;
+  for (const Turn& turn : turns) sizes.push_back(turn.count[size_t(share.of.rank)] * of_sample);
+  const std::vector<Value> pieces = by_turns(context.graph, rows, sizes);
+  SplitParts out{{}, share.whole * of_sample, context.is_sequence(x) ? x : Expr()};
+  for (size_t t = 0; t < turns.size(); ++t) {
+    SplitPart& part = out.parts.emplace_back(SplitPart{context.expr(pieces[t]), {{}, share.of.rank}, {}});
+    for (int rank = 0; rank < share.ranks; ++rank) {
+      const BatchShare of = share_of(share.whole, share.places, {rank, share.ranks, share.of.together});
+      part.samples.rows.push_back(turns[t].count[size_t(rank)] * of_sample);
+      part.firsts.push_back((of.first + turns[t].first[size_t(rank)]) * of_sample);
+    }
   }
-  return {{part}, share.whole * of_sample, context.is_sequence(x) ? x : Expr()};
+  return out;
 }
 
 Expr all_rows(const SplitPart& part) { return {part.x.graph(), all_gather(part.x.graph(), part.x, part.samples)}; }
@@ -38,31 +81,47 @@ Expr all_features(const LayerContext& context, const SplitPart& part) {
   return {part.x.graph(), all_gather(part.x.graph(), part.x, even_rows(context.share, part.x.shape()[0]))};
 }
 
+Expr in_one(Graph& graph, const std::vector<Value>& parts, int axis) {
+  return {graph, parts.size() == 1 ? parts[0] : graph.add(ops::concat, parts, {{"axis", int64_t(axis)}})};
+}
+
+// Whether each part has the samples of one rank. These come together before they go back to their ranks: all ranks then
+// have exchanges of the same arrays, and none has an exchange of nothing.
+bool are_by_rank(const SplitParts& split) {
+  return split.parts.size() > 1 && std::ranges::count(split.parts[0].samples.rows, 0) > 0;
+}
+
+// The samples of parts that have those of one rank each.
+RankRows samples_of(const SplitParts& split) {
+  RankRows out = split.parts[0].samples;
+  for (size_t t = 1; t < split.parts.size(); ++t) out.rows[t] = split.parts[t].samples.rows[t];
+  return out;
+}
+
 // This rank's samples of all parts, one part after the other, and as sequences where they are steps.
-Expr joined(LayerContext& context, const std::vector<Expr>& parts, const SplitParts& of) {
-  const std::vector<Value> values(parts.begin(), parts.end());
-  Expr out = parts[0];
-  if (parts.size() > 1) out = {context.graph, context.graph.add("concat", values, {{"axis", int64_t(0)}})};
+Expr joined(LayerContext& context, const std::vector<Value>& parts, const SplitParts& of) {
+  const Expr out = in_one(context.graph, parts, 0);
   return of.sequences.value() ? in_sequence(context, out, of.sequences) : out;
 }
 
-// All features of those samples of a part that are this rank's.
-Expr own_samples_of(const SplitPart& part) {
-  Graph& graph = part.x.graph();
-  const RankRows& samples = part.samples;
-  const Value rows = transpose(graph, part.x, {1, 0});  // (samples of all, features of this rank)
+// All features of those of x (features of this rank, samples) that are this rank's samples.
+Value own_samples_of(Expr x, const RankRows& samples) {
+  Graph& graph = x.graph();
+  const Value rows = transpose(graph, x, {1, 0});  // (samples of all, features of this rank)
   const Value parts = transpose(graph, columns_to_rows(graph, rows, samples), {1, 0, 2});
-  return {graph, reshape(graph, parts, {samples.own(), part.x.shape()[0] * samples.ranks()})};
+  return reshape(graph, parts, {samples.own(), x.shape()[0] * samples.ranks()});
 }
 
 // The second product of a pair: x (features of this rank, samples of all) · W (nout, features of this rank) -> (this
 // rank's samples, nout).
 Expr product_of_columns(LayerContext& context, const SplitParts& split, Expr weight) {
-  std::vector<Expr> out;
-  for (const SplitPart& part : split.parts)
-    out.push_back(
-        context.expr(reduce_scatter(context.graph, matmul(context.graph, part.x, weight, true, true), part.samples)));
-  return joined(context, out, split);
+  Graph& graph = context.graph;
+  std::vector<Value> products;  // (samples, nout), to be added up over ranks
+  for (const SplitPart& part : split.parts) products.push_back(matmul(graph, part.x, weight, true, true));
+  if (are_by_rank(split))
+    return joined(context, {reduce_scatter(graph, in_one(graph, products, 0), samples_of(split))}, split);
+  for (size_t t = 0; t < products.size(); ++t) products[t] = reduce_scatter(graph, products[t], split.parts[t].samples);
+  return joined(context, products, split);
 }
 
 }  // namespace
@@ -71,9 +130,12 @@ Expr own_samples(LayerContext& context, Expr x) {
   if (!context.split.has(x)) return x;
   Expr& known = context.split.whole(x);
   if (known.value()) return known;
-  std::vector<Expr> parts;
-  for (const SplitPart& part : context.split.of(x).parts) parts.push_back(own_samples_of(part));
-  return known = joined(context, parts, context.split.of(x));
+  const SplitParts& split = context.split.of(x);
+  std::vector<Value> parts;
+  for (const SplitPart& part : split.parts)
+    parts.push_back(are_by_rank(split) ? part.x.value() : own_samples_of(part.x, part.samples));
+  if (are_by_rank(split)) parts = {own_samples_of(in_one(context.graph, parts, 1), samples_of(split))};
+  return known = joined(context, parts, split);
 }
 
 bool splits(const LayerContext& context, Expr x, int64_t nout) {
@@ -121,9 +183,9 @@ Value columns_of(Graph& graph, Value all, const SplitPart& part) {
     const int64_t first = part.firsts[rank];
     int64_t end = first;
     while (rank < part.firsts.size() && part.firsts[rank] == end) end += part.samples.rows[rank++];
-    pieces.push_back(slice(graph, all, 1, first, end - first));
+    if (end > first) pieces.push_back(slice(graph, all, 1, first, end - first));
   }
-  return pieces.size() == 1 ? pieces[0] : graph.add("concat", pieces, {{"axis", int64_t(1)}});
+  return in_one(graph, pieces, 1);
 }
 
 }  // namespace

@@ -146,6 +146,7 @@ class NcclCommunicator : public Communicator {
       return check_nccl(nccl().all_gather(own, to, size_t(rows.own() * row), nccl_type(dtype), communicator_, stream),
                         kGathering);
     for (int k = 0; k < rows.ranks(); ++k) {
+      if (rows.rows[size_t(k)] == 0) continue;
       void* const place = part_at(to, rows.first(k) * row, dtype);
       check_nccl(nccl().broadcast(k == rows.rank ? own : place, place, size_t(rows.rows[size_t(k)] * row),
                                   nccl_type(dtype), k, communicator_, stream),
@@ -160,9 +161,10 @@ class NcclCommunicator : public Communicator {
           nccl().reduce_scatter(from, own, size_t(rows.own() * row), nccl_type(dtype), ncclSum, communicator_, stream),
           kScattering);
     for (int k = 0; k < rows.ranks(); ++k)
-      check_nccl(nccl().reduce(part_at(from, rows.first(k) * row, dtype), own, size_t(rows.rows[size_t(k)] * row),
-                               nccl_type(dtype), ncclSum, k, communicator_, stream),
-                 kScattering);
+      if (rows.rows[size_t(k)] > 0)
+        check_nccl(nccl().reduce(part_at(from, rows.first(k) * row, dtype), own, size_t(rows.rows[size_t(k)] * row),
+                                 nccl_type(dtype), ncclSum, k, communicator_, stream),
+                   kScattering);
   }
 
   void send(const void* from, int64_t elements, DType dtype, int rank, CUstream stream) const {

@@ -5,13 +5,22 @@
 
 #include "backends/graph/ops.h"
 #include "backends/graph/plan.h"
+#include "backends/graph/rank_rows.h"
 
 namespace neon {
 
 namespace {
 
-// Times around a ring that each byte travels until all of `members` have the sum.
-double rounds(int members) { return 2 * double(members - 1) / members; }
+// Times around a ring that each byte travels until all of `members` have the sum; until rows are moved once there and
+// once back, where one member has all of them.
+double rounds(int members, bool one) { return one ? 2 : 2 * double(members - 1) / members; }
+
+// Whether a kernel moves rows of one rank alone, or adds them up for one.
+bool is_of_one(const LoweredKernel& kernel) {
+  if (!kernel.is(ops::all_gather) && !kernel.is(ops::reduce_scatter)) return false;
+  const std::vector<int64_t> rows = rank_rows(kernel.attributes).rows;
+  return kernel.inputs.size() == 1 && rows.size() > 1 && std::ranges::count(rows, 0) == std::ptrdiff_t(rows.size()) - 1;
+}
 
 double bytes_of(const Lowered& lowered, const LoweredKernel& exchange) {
   const auto of = [&](const std::vector<Value>& values) {
@@ -31,16 +40,16 @@ double end_of_kernel(double begin, double seconds, double busy_until, double slo
 
 }  // namespace
 
-double exchange_seconds(double bytes, int devices, const Links& links, bool once) {
+double exchange_seconds(double bytes, int devices, const Links& links, bool once, bool one) {
   if (devices == 1) return 0;
   const int in_host = std::min(devices, links.host_devices);
   const int hosts = (devices + in_host - 1) / in_host;
   if (once) bytes /= 2;
   double out = 0;
-  if (in_host > 1) out += links.latency + rounds(in_host) * bytes / links.bandwidth;
+  if (in_host > 1) out += links.latency + rounds(in_host, one) * bytes / links.bandwidth;
   if (hosts > 1)
     out += 2 * std::ceil(std::log2(hosts)) * links.network_latency +
-           rounds(hosts) * bytes / in_host / links.network_bandwidth;
+           rounds(hosts, one) * bytes / in_host / links.network_bandwidth;
   return out;
 }
 
@@ -75,7 +84,8 @@ StepTimeline simulate_step(const Lowered& lowered, std::span<const double> kerne
       continue;
     }
     const double bytes = bytes_of(lowered, lowered.kernels[k]), begin = std::max(now, busy_until);
-    busy_until = begin + exchange_seconds(bytes, devices, links, !lowered.kernels[k].is(ops::exchange));
+    const LoweredKernel& kernel = lowered.kernels[k];
+    busy_until = begin + exchange_seconds(bytes, devices, links, !kernel.is(ops::exchange), is_of_one(kernel));
     int& join = joins[size_t(join_of(lowered, int(k)))];
     join = std::max(join, int(out.exchanges.size()));
     out.exchanges.push_back({int(k), bytes, begin, busy_until, 0});

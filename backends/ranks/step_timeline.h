@@ -23,7 +23,8 @@ struct Links {
 // 1) / g times (a ring; Patarasu and Yuan 2009). With h hosts each device then sums its 1/g of the bytes with its
 // partners of the other hosts, which takes messages of 2 log2 h rounds (a tree), or 2 (h - 1) / h times its part in
 // bytes. `once`: rows are moved, or added up, one way alone, which is half of that; `bytes` are of the rows of all.
-double exchange_seconds(double bytes, int devices, const Links& links, bool once = false);
+// `one`: they are rows of one device alone, which then sends, or takes, all of them.
+double exchange_seconds(double bytes, int devices, const Links& links, bool once = false, bool one = false);
 
 // Where in a step an exchange goes on, in seconds from the step's begin.
 struct ExchangeTime {

@@ -10,9 +10,15 @@ namespace neon {
 struct Parallel {
   std::string batch_norm = "own";
   std::string gradients = "own";
-  std::string dense = "data";
+  std::string dense = "data", scheme = "a";
   std::string optimizer = "replicated";
-  DenseSplit dense_split() const { return {.on = dense != "data", .pairs = dense == "pairs"}; }
+  DenseSplit dense_split() const {
+    return {.on = dense != "data",
+            .pairs = dense == "pairs",
+            .turns = scheme == "a"   ? SampleTurns::together
+                     : scheme == "b" ? SampleTurns::by_rank
+                                     : SampleTurns::by_share};
+  }
   static void describe(auto&& p) {
     p("batch_norm", &Parallel::batch_norm,
       "Samples that give batch norm its mean and variance in training. own: each device takes its share of the batch, "
@@ -33,6 +39,13 @@ struct Parallel {
       "between "
       "them (Shoeybi et al. 2019).",
       one_of({"data", "model", "pairs"}));
+    p("scheme", &Parallel::scheme,
+      "How samples come to dense layers that devices share (Krizhevsky 2014). a: all at once. b: those of one device "
+      "after the other. c: in as many turns as there are devices, each with a share of every device's samples. In b "
+      "and c the samples of the next turn are sent while those of the present one are computed. Where devices have "
+      "different numbers of samples, as in a last batch, c sends all at once. Weights are updated once a step in any "
+      "scheme.",
+      one_of({"a", "b", "c"}));
     p("optimizer", &Parallel::optimizer,
       "Who keeps the weights (in 16 bits, their f32 masters) and the optimizer's state. replicated: each device keeps "
       "all. sharded: each device keeps some rows of each weight of two axes or more, and updates them. A step gathers "
@@ -47,8 +60,11 @@ struct Value_of<Parallel> {
   static std::string type() { return "keys of several devices"; }
   static void read(const Setting& s, Parallel& out, const Constraint&, Problems& problems) {
     out = {};
-    if (s.is_map()) schema_of<Parallel>().read(s, &out, problems);
-    else detail::wrong_type(s, "keys, as in {batch_norm: all}", problems);
+    if (!s.is_map()) return detail::wrong_type(s, "keys, as in {batch_norm: all}", problems);
+    schema_of<Parallel>().read(s, &out, problems);
+    if (out.dense == "data" && out.scheme != "a")
+      problems.add(s, text("scheme: ", out.scheme,
+                           " is for dense layers that devices share; add dense: model, or dense: pairs"));
   }
   static Setting write(const Parallel& value) { return schema_of<Parallel>().write(&value); }
 };

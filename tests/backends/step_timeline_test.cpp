@@ -5,6 +5,7 @@
 
 #include "backends/graph/expression.h"
 #include "backends/graph/ops.h"
+#include "backends/graph/rank_rows.h"
 #include "backends/program.h"
 #include "backends/ranks/simulated_ranks.h"
 #include "neon/core/tensor.h"
@@ -51,6 +52,25 @@ TEST_CASE("an exchange takes its latency and the bytes of a ring, twice where th
   // A device a host: the network alone.
   CHECK(exchange_seconds(1000, 2, {.host_devices = 1, .network_bandwidth = 10, .network_latency = 0.5}) ==
         Approx(2 * 0.5 + 100));
+}
+
+TEST_CASE("rows of one device are sent by it alone, those of all by each the others'") {
+  const Links links{.bandwidth = 100, .latency = 3, .host_devices = 4, .network_bandwidth = 10, .network_latency = 0.5};
+  CHECK(exchange_seconds(1000, 4, links, true) == Approx(3 + 0.75 * 10));
+  CHECK(exchange_seconds(1000, 4, links, true, true) == Approx(3 + 10));
+  for (const bool one : {false, true}) {
+    Graph graph;
+    const RankRows rows = one ? RankRows{{5, 0}, 0} : RankRows{{3, 2}, 0};
+    graph.output("y", all_gather(graph, graph.input("x", DType::f64, {rows.own(), 100}), rows));
+    Variables variables;
+    SimulatedRanks ranks{2};
+    const auto program = compile_for_cpu(graph, variables, {.threads = 1, .ranks = &ranks});
+    const std::vector<double> nothing(program->lowered().kernels.size());
+    const StepTimeline timeline = simulate_step(program->lowered(), nothing, 2, {.bandwidth = 100, .latency = 3});
+    REQUIRE(timeline.exchanges.size() == 1);
+    CHECK(timeline.exchanges[0].bytes == 5 * 100 * 8);
+    CHECK(timeline.seconds == Approx(3 + (one ? 40 : 20)));
+  }
 }
 
 TEST_CASE("kernels go on beside an exchange up to the first that needs it") {

@@ -16,6 +16,7 @@ import ranks_test
 import sharded_test
 import split_dense_test
 import split_pairs_test
+import split_turns_test
 import support
 from ranks_test import IMAGES, LONG, NUMBERS, arrays, children
 
@@ -81,6 +82,12 @@ class Ranks(devices_test.Case):
     def test_pairs_of_split_dense_layers(self):
         self.check_ranks(self.spec(split_pairs_test.NUMBERS))
         self.check_ranks(self.spec(split_pairs_test.STEPS))
+
+    def test_turns_of_samples(self):
+        """In b a GPU gives no rows in the turn of the other."""
+        for scheme in split_turns_test.TURNS:
+            for text in split_dense_test.NUMBERS, split_pairs_test.STEPS:
+                self.check_ranks(self.spec(split_turns_test.with_scheme(text, scheme)))
 
     def test_sharded_optimizer(self):
         """NCCL gathers and adds up rows, also where GPUs have different numbers of them: 3 of the last layer."""
