@@ -2,7 +2,8 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "neon/core/shape.h"
@@ -12,13 +13,14 @@ namespace neon::test {
 using Index = std::vector<int64_t>;
 
 // Calls `visit` with every index of a shape, in row-major order.
-inline void each_index(const Shape& shape, const std::function<void(const Index&)>& visit) {
+template <typename Visit>
+void each_index(const Shape& shape, Visit&& visit) {
   Index at(size_t(shape.rank()), 0);
-  const std::function<void(int)> along = [&](int axis) {
-    if (axis == shape.rank()) return visit(at);
-    for (at[size_t(axis)] = 0; at[size_t(axis)] < shape[axis]; ++at[size_t(axis)]) along(axis + 1);
-  };
-  along(0);
+  const std::span<const int64_t> sizes(shape.begin(), shape.end());
+  for (int64_t left = shape.elements(); left > 0; --left) {
+    visit(std::as_const(at));
+    for (size_t axis = at.size(); axis-- > 0 && ++at[axis] == sizes[axis];) at[axis] = 0;
+  }
 }
 
 // Where it lies in memory.

@@ -73,13 +73,15 @@ TEST_CASE("plain convolution, by the formula") {
     const Tensor x = padded(run.inputs[0], c.attributes.integers("padding"), 0);
     const auto &strides = c.attributes.integers("strides"), &dilation = c.attributes.integers("dilation");
     const int64_t of_group = w.shape().back(), maps = w.shape()[0] / c.attributes.integer("groups");
+    Index from, weight(size_t(w.shape().rank()));
     each_index(y.shape(), [&](const Index& at) {
       double total = 0;
+      weight[0] = at.back();
       each_index(w.shape().slice(1, w.shape().rank()), [&](const Index& tap) {
-        Index from = at, weight = {at.back()};
+        from = at;
         for (size_t i = 0; i + 1 < tap.size(); ++i) from[i + 1] = at[i + 1] * strides[i] + tap[i] * dilation[i];
         from.back() = at.back() / maps * of_group + tap.back();
-        weight.insert(weight.end(), tap.begin(), tap.end());
+        std::copy(tap.begin(), tap.end(), weight.begin() + 1);
         total += x.at(flat(x.shape(), from)) * w.at(flat(w.shape(), weight));
       });
       REQUIRE(close(y.at(flat(y.shape(), at)), total));
