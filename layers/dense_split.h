@@ -1,4 +1,5 @@
-// How ranks share the weights of dense layers: `parallel: {dense: ...}` of a spec.
+// How ranks share the weights of dense layers and the tables of embeddings: `parallel: {dense: ..., embedding: ...}` of
+// a spec.
 #pragma once
 
 namespace neon {
@@ -16,6 +17,7 @@ struct DenseSplit {
   // each has some rows.
   bool pairs = false;
   SampleTurns turns = SampleTurns::together;
+  bool tables = false;  // each rank has some rows of a table, and looks up the tokens of all
 };
 
 }  // namespace neon

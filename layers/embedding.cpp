@@ -1,5 +1,5 @@
 // Tokens as rows of a trained table, and as vectors of 0 and 1.
-#include "layers/layer.h"
+#include "layers/split_linear.h"
 
 namespace neon {
 
@@ -47,17 +47,18 @@ struct Embedding : Parametrized<Layer, EmbeddingParams> {
            " tokens; leave vocab_size out to have a row for each");
     if (params.pad_idx && *params.pad_idx >= rows)
       fail(ErrorKind::config, "pad_idx is ", *params.pad_idx, ", but the tokens are 0 to ", rows - 1);
-    const Expr table = context.parameter({.name = context.layer + "/W",
-                                          .layer = context.layer,
-                                          .layer_class = "Embedding",
-                                          .shape = {rows, features},
-                                          .initializer = &*params.init,
-                                          .fan = {.in = rows, .out = features, .rows = rows, .columns = features},
-                                          .vectors = params.vectors,
-                                          .trained = params.update},
-                                         context.master_dtype);
+    const Parameter table = {.name = context.layer + "/W",
+                             .layer = context.layer,
+                             .layer_class = "Embedding",
+                             .shape = {rows, features},
+                             .initializer = &*params.init,
+                             .fan = {.in = rows, .out = features, .rows = rows, .columns = features},
+                             .vectors = params.vectors,
+                             .trained = params.update};
     const Value tokens = in_one_row(context, x);
-    Expr y = cast(context.expr(gather(context.graph, table, tokens)), context.dtype);
+    // Word vectors are found by the number of their row, among all.
+    const bool split = params.vectors.empty() && splits_table(context, x, rows);
+    Expr y = split ? split_lookup(context, context.expr(tokens), table) : looked_up(context, tokens, table);
     if (params.pad_idx) y = y * cast(counts(context.expr(tokens)), context.dtype);
     y = reshape(y, {x.shape()[0], x.shape()[1], features});
     context.mark_sequence(y, x);
@@ -66,6 +67,10 @@ struct Embedding : Parametrized<Layer, EmbeddingParams> {
   bool takes_tokens() const override { return true; }
 
  private:
+  static Expr looked_up(LayerContext& context, Value tokens, const Parameter& table) {
+    const Expr rows = context.parameter(table, context.master_dtype);
+    return cast(context.expr(gather(context.graph, rows, tokens)), context.dtype);
+  }
   // tokens (N T) -> (N T,1): 0 for the padding.
   Expr counts(Expr tokens) const {
     const Expr column = reshape(tokens, {tokens.shape()[0], 1});

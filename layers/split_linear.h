@@ -22,6 +22,13 @@ bool splits(const LayerContext& context, Expr x, int64_t nout);
 // whole W.
 Expr split_product(LayerContext& context, Expr x, Parameter parameter);
 
+// Whether ranks share the rows of a table for x (N,T) tokens: no layer shares it, and every rank gets some.
+bool splits_table(const LayerContext& context, Expr x, int64_t rows);
+
+// The rows of a table for this rank's tokens (n): each rank looks up those that it has for all ranks' tokens, and the
+// sum over ranks goes back to these. `parameter` is the whole table.
+Expr split_lookup(LayerContext& context, Expr tokens, Parameter parameter);
+
 // The number of features of a sample, of all ranks.
 int64_t features_of(const LayerContext& context, Expr x);
 

@@ -10,14 +10,15 @@ namespace neon {
 struct Parallel {
   std::string batch_norm = "own";
   std::string gradients = "own";
-  std::string dense = "data", scheme = "a";
+  std::string dense = "data", scheme = "a", embedding = "data";
   std::string optimizer = "replicated";
   DenseSplit dense_split() const {
     return {.on = dense != "data",
             .pairs = dense == "pairs",
             .turns = scheme == "a"   ? SampleTurns::together
                      : scheme == "b" ? SampleTurns::by_rank
-                                     : SampleTurns::by_share};
+                                     : SampleTurns::by_share,
+            .tables = embedding == "model"};
   }
   static void describe(auto&& p) {
     p("batch_norm", &Parallel::batch_norm,
@@ -46,6 +47,14 @@ struct Parallel {
       "different numbers of samples, as in a last batch, c sends all at once. Weights are updated once a step in any "
       "scheme.",
       one_of({"a", "b", "c"}));
+    p("embedding", &Parallel::embedding,
+      "How tables of Embedding are shared. data: each device has all rows, and their gradients are added up. model: "
+      "each "
+      "device has some rows, and looks up those that it has for the tokens of all devices; features of tokens are "
+      "exchanged. Fewer bytes are exchanged then where a table has more rows than a batch has tokens. Tables that "
+      "begin "
+      "with `vectors`, and those that layers share, stay whole.",
+      one_of({"data", "model"}));
     p("optimizer", &Parallel::optimizer,
       "Who keeps the weights (in 16 bits, their f32 masters) and the optimizer's state. replicated: each device keeps "
       "all. sharded: each device keeps some rows of each weight of two axes or more, and updates them. A step gathers "

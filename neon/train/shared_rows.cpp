@@ -1,5 +1,6 @@
 #include "neon/train/shared_rows.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "neon/train/array_part.h"
@@ -140,15 +141,24 @@ void refuse_rounding(const RunSetup& setup, const char* weights, const char* key
 }  // namespace
 
 std::string split_text(const RunSetup& setup, const StepGraph& graph) {
-  if (!setup.step.dense.on || !setup.ranks) return "";
-  const SharedWeights split = shared_weights(graph, false);
-  const char* const key = setup.step.dense.pairs ? "dense: pairs" : "dense: model";
+  const DenseSplit& asked = setup.step.dense;
+  if ((!asked.on && !asked.tables) || !setup.ranks) return "";
   const int ranks = setup.ranks->size();
-  if (split.layers.empty())
+  const auto any = [&](bool table) {
+    return std::ranges::any_of(graph.parameters, [&](const Parameter& p) {
+      return p.is_split() && !p.gathered && (p.layer_class == "Embedding") == table;
+    });
+  };
+  const char* const key = !asked.on ? "embedding: model" : asked.pairs ? "dense: pairs" : "dense: model";
+  if (asked.on && !any(false))
     fail(ErrorKind::config, "parallel: {", key, "} splits nothing here: no Affine or Linear of samples",
-         setup.step.dense.pairs ? " or steps" : "", " has an nout that is a multiple of ", ranks,
+         asked.pairs ? " or steps" : "", " has an nout that is a multiple of ", ranks,
          "; leave dense out, or take another number of devices");
+  if (asked.tables && !any(true))
+    fail(ErrorKind::config, "parallel: {embedding: model} splits nothing here: no Embedding of its own table, without ",
+         "`vectors`, has a row for each of ", ranks, " devices; leave embedding out");
   refuse_rounding(setup, "split", key);
+  const SharedWeights split = shared_weights(graph, false);
   return text("weights split over ", ranks, " devices: ", list_text(split.layers), "; ", split.numbers, " of ",
               split.all, " numbers");
 }

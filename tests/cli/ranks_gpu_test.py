@@ -16,6 +16,7 @@ import ranks_test
 import sharded_test
 import split_dense_test
 import split_pairs_test
+import split_table_test
 import split_turns_test
 import support
 from ranks_test import IMAGES, LONG, NUMBERS, arrays, children
@@ -82,6 +83,10 @@ class Ranks(devices_test.Case):
     def test_pairs_of_split_dense_layers(self):
         self.check_ranks(self.spec(split_pairs_test.NUMBERS))
         self.check_ranks(self.spec(split_pairs_test.STEPS))
+
+    def test_split_tables(self):
+        self.check_ranks(self.spec(split_table_test.TOKENS))
+        self.check_ranks(split_table_test.SplitTable.text(self))
 
     def test_turns_of_samples(self):
         """In b a GPU gives no rows in the turn of the other."""
