@@ -71,6 +71,9 @@ class ProductWriter : public OpWriter {
         "  const int n = n0 + threadIdx.x % kTile;\n#pragma unroll\n  for (int i = 0; i < 4; ++i) {\n    const int m "
         "= m0 + threadIdx.x / kTile + 8 * i;\n    if (m >= ",
         rows, " || n >= ", columns, ") continue;\n    R sum = sums[i];\n");
+    if (sums)
+      body += text("    if (n == ", of_b, ") {\n", code_.store(kernel_.outputs[1], "m", "sum", "      "),
+                   "      continue;\n    }\n");
     if (kernel_.bias()) body += text("    sum += ", code_.load(kernel_.bias(), "n"), ";\n");
     if (kernel_.addend())
       body += text("    sum += ", code_.load(kernel_.addend(), place("m", of_b, "n", output().elements())), ";\n");
@@ -82,9 +85,6 @@ class ProductWriter : public OpWriter {
       body +=
           text("    sum = ", code_.call(derivative, [](int i) { return std::string(i ? "gate[i]" : "sum"); }), ";\n");
     }
-    if (sums)
-      body += text("    if (n == ", of_b, ") {\n", code_.store(kernel_.outputs[1], "m", "sum", "      "),
-                   "      continue;\n    }\n");
     return body + put(place("m", of_b, "n", output().elements()), "sum") + "  }\n";
   }
 

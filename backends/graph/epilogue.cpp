@@ -177,9 +177,9 @@ int Epilogues::summing_product(int sum) const {
 void Epilogues::take_sums(LoweredKernel& kernel, int product) {
   for (int n : uses_[size_t(kernel.inputs[0].id)]) {
     if (n == graph_.node_count() || kernel.outputs.size() > 1 || summing_product(n) != product ||
-        !may_be_one({product, n}))
+        !may_be_one(with(with(beside_, product), n)))
       continue;
-    make_one({product, n});
+    make_one(with(with(beside_, product), n));
     take_node(n);
     kernel.outputs.push_back(graph_.node(n).outputs[0]);
     kernel.attachments.push_back({.kind = Attachment::Kind::sums});
