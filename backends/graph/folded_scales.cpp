@@ -130,7 +130,7 @@ class KeptValues {
   Value copy_of_features(Value value) {
     const Shape& shape = graph_.shape(value);
     const Value made = copy_as_it_is(value);
-    return in_type(shape.rank() > 1 ? reshape(graph_, made, {shape.elements()}) : made, arithmetic_);
+    return in_type(shape.rank() > 1 ? shaped(made, {shape.elements()}) : made, arithmetic_);
   }
 
   Value one() { return graph_.constant(1, arithmetic_); }
@@ -141,8 +141,15 @@ class KeptValues {
     if (node.op->traits.leaf != LeafKind::none) return value;
     std::vector<Value> inputs;
     for (Value input : node.inputs) inputs.push_back(copy_as_it_is(input));
-    const bool view = node.op->traits.fusion == Fusion::view;
-    return graph_.add(node.op->name, inputs, view ? node.attributes : node.attributes.with(kKept, int64_t(1)));
+    if (node.op->traits.fusion == Fusion::view) return shaped(inputs[0], graph_.shape(value));
+    return graph_.add(node.op->name, inputs, node.attributes.with(kKept, int64_t(1)));
+  }
+
+  // A single number that is computed has no view, see is_view(): what has another shape is computed and kept as well.
+  Value shaped(Value value, const Shape& shape) {
+    if (shape.elements() != 1 || !graph_.producer(value).attributes.has(kKept)) return reshape(graph_, value, shape);
+    const std::vector<int64_t> sizes(shape.begin(), shape.end());
+    return graph_.add(ops::reshape, {value}, {{"shape", sizes}, {kKept, int64_t(1)}});
   }
 
   Graph& graph_;

@@ -2,6 +2,7 @@
 // not write. Numbers are such that every step is exact in 16 bits.
 #include <algorithm>
 
+#include "backends/graph/fuse.h"
 #include "backends/graph/lower.h"
 #include "backends/graph/ops.h"
 #include "backends/graph/windows.h"
@@ -44,6 +45,8 @@ std::pair<int64_t, int64_t> kernels(const Graph& graph) {
 
 bool is_folded(const Graph& graph) { return kernels(graph).first == 1; }
 
+Windows windows_of_pixels() { return {{1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}}; }
+
 Expr product(Check& c, Expr x, Expr w) { return {c.graph, matmul(c.graph, x, w, false, true)}; }
 
 // x (1,2) = 1, 2; w (2,2) = 3, 1 | -1, 2: features 5 and 3.
@@ -70,6 +73,26 @@ TEST_CASE("batch norm of an evaluation goes into a convolution's weights and bia
   else c.expect("y", {3.5, 10, 6.5, 4, 5, 10});
   c.agree();
   CHECK(is_folded(c.graph));
+}
+
+TEST_CASE("the scale and shift of a single feature are made after a change of the variables alone") {
+  Check c;
+  const Expr x = c.input("x", array({1, 1, 3, 2}, {1, 2, 3, -1, 0, 2}));
+  const Expr w = c.variable("w", array({1, 1, 1, 2}, {2, 1}));  // 4, 5, 2
+  const auto wide = [&](const char* name, double number) {
+    return reshape(c.variable(name, array({1}, {number})), {1, 1, 1, 1});
+  };
+  const Expr y(c.graph, convolution(c.graph, x, w, windows_of_pixels(), 1));
+  const Expr scale = wide("gamma", 3) * apply("rsqrt", wide("variance", 4 - kEpsilon) + kEpsilon);
+  c.graph.output("y", (y - wide("mean", 1)) * scale + wide("beta", -1));
+  c.expect("y", {3.5, 5, 0.5});
+  c.agree();
+  const Lowered lowered = lower(c.graph);
+  INFO(to_string(lowered));
+  CHECK(kernels(c.graph).first == 2);  // the convolution; the shift of one feature is no bias of a kernel
+  for (const LoweredKernel& kernel : lowered.kernels)
+    for (Value input : kernel.inputs)
+      CHECK((!kernel.is_once() || outlives_run(lowered.graph, viewed(lowered.graph, input))));
 }
 
 TEST_CASE("batch norm behind a bias goes into a product of either layout") {
