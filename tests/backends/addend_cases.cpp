@@ -59,6 +59,14 @@ std::vector<AddendCase> made_with_results() {
                }),
       of_rows("rows", 1024, 2048, 16),
       of_rows("few rows", 32, 24, 40),
+      {"gradients of weights that two layers share, beside those of biases",
+       [](Graph& graph, DType dtype) {
+         const Expr x(graph, graph.input("x", dtype, {6, 8})), w(graph, graph.variable("w", dtype, {8, 8}));
+         const auto layer = [&](Expr from, const char* bias) {
+           return Expr(graph, matmul(graph, from, w)) + Expr(graph, graph.variable(bias, dtype, {8}));
+         };
+         graph.output("y", layer(relu(layer(x, "first")), "second"));
+       }},
   };
 }
 
