@@ -187,7 +187,7 @@ void Lowerer::order() {
       if (--waiting[size_t(s)] == 0) offer(s);
   }
   NEON_ASSERT(ordered.size() == lowered_.kernels.size());
-  // Those that run once may run before all others.
+  // Kernels that run once may run before all others.
   for (const LoweredKernel& kernel : ordered)
     for (Value input : kernel.inputs) NEON_ASSERT(!kernel.is_once() || outlives_run(graph(), viewed(graph(), input)));
   lowered_.kernels = std::move(ordered);

@@ -1,4 +1,4 @@
-// Whether generated kernels compile, found out in a quarter of the time that their machine code takes a program.
+// Whether generated kernels compile, found out in half of the time that their machine code takes a program.
 #pragma once
 #include <string>
 #include <vector>
