@@ -1,4 +1,6 @@
 // Activations in layers, Activation as a layer of its own, and neon 1.2's for data, through which no gradient flows.
+#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 #include "layers/linear.h"
 #include "layers/split_linear.h"
 
@@ -36,7 +38,11 @@ Expr activate(LayerContext& context, Expr x, const Made<Activation>& activation,
   if (context.split.has(x)) {
     if (is_of_elements(*activation, x.dtype()))
       return of_each_part(context, x, [&](Expr part) { return activation->apply(of_layer, part); });
-    x = own_samples(context, x);
+    const Expr whole = own_samples(context, x), rows = as_steps(context, whole);
+    const Expr y = activation->apply(of_layer, rows), out = in_sequence(context, y, whole);
+    const Node& made = context.graph.producer(y);
+    if (made.op->is(ops::softmax) && made.inputs[0] == rows.value()) context.split.note_softmax(out, x);
+    return out;
   }
   return in_sequence(context, activation->apply(of_layer, as_steps(context, x)), x);
 }

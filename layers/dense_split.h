@@ -17,7 +17,8 @@ struct DenseSplit {
   // each has some rows.
   bool pairs = false;
   SampleTurns turns = SampleTurns::together;
-  bool tables = false;  // each rank has some rows of a table, and looks up the tokens of all
+  bool classifier = false;  // the cost is over the split outputs of the last layer, before their softmax
+  bool tables = false;      // each rank has some rows of a table, and looks up the tokens of all
 };
 
 }  // namespace neon

@@ -32,12 +32,18 @@ class SplitFeatures {
     parts_[first] = std::move(split);
     return first;
   }
+  // The split features `logits` whose softmax, of this rank's samples, is y.
+  void note_softmax(Expr y, Expr logits) { logits_[y] = logits; }
+  Expr logits_of(Expr y) const {
+    const auto found = logits_.find(y);
+    return found == logits_.end() ? Expr() : found->second;
+  }
   // Where own_samples() keeps what it has made of x.
   Expr& whole(Expr x) { return whole_[x]; }
 
  private:
   std::map<Value, SplitParts> parts_;
-  std::map<Value, Expr> whole_;
+  std::map<Value, Expr> whole_, logits_;
 };
 
 }  // namespace neon

@@ -11,6 +11,7 @@
 #include "models/measures.h"
 #include "models/predicted_labels.h"
 #include "models/several_targets.h"
+#include "models/split_cost.h"
 #include "models/updater.h"
 #include "neon/core/key_error.h"
 #include "neon/core/message.h"
@@ -157,8 +158,11 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   count_steps(context, data, y, batch);
   step.parameters = context.parameters;
   step.states = context.states;
+  const bool over_split = options.dense.classifier && options.share.ranks > 1;
+  if (over_split && !options.outputs.empty())
+    fail_about("outputs", "parallel: {classifier: model} is for one output; leave classifier out");
   if (!options.outputs.empty()) return average_of_outputs(step, context, cost, data, y, batch, options);
-  Expr each = cost_of(context, data, cost, y, batch);
+  Expr each = over_split ? split_cost(context, cost, y, batch) : cost_of(context, data, cost, y, batch);
   Scope scope(step.graph, "cost");
   const auto weighted = [&](Expr x) { return options.class_weights ? weighted_cost(batch, x) : x; };
   const Expr average = average_of(step, batch, weighted(each), options);

@@ -80,6 +80,13 @@ class Cost {
     return " on a Softmax of classes learns slowly; CrossEntropyMulti is made for it";
   }
 
+  // The cost (rows,1) of a Softmax of classes, from the logarithm of its output at the label and the mean logarithm of
+  // all its outputs; invalid where it takes more than these.
+  virtual Expr of_logarithms(Expr at_label, Expr mean) const {
+    (void)at_label, (void)mean;
+    return {};
+  }
+
  protected:
   // The formula, for y and t of the same shape.
   virtual Expr each(Expr y, Expr t) const = 0;

@@ -41,9 +41,15 @@ struct CrossEntropyMulti : Parametrized<Cost, CrossEntropyMultiParams> {
   std::string advice(const std::vector<OutputForm>&, int64_t) const override { return ""; }
   Expr each(Expr y, Expr t) const override {
     if (params.smoothing > 0) t = t * (1 - params.smoothing) + params.smoothing / double(y.shape().back());
-    const Expr cost = -sum_features(t * neon::apply("safelog", y));
-    return params.usebits ? cost * (1 / 0.69314718055994530942) : cost;
+    return in_unit(-sum_features(t * neon::apply("safelog", y)));
   }
+  Expr of_logarithms(Expr at_label, Expr mean) const override {
+    const double share = params.smoothing;
+    return in_unit(share > 0 ? at_label * (share - 1) - mean * share : -at_label);
+  }
+
+ private:
+  Expr in_unit(Expr cost) const { return params.usebits ? cost * (1 / 0.69314718055994530942) : cost; }
 };
 NEON_REGISTER(
     Cost, CrossEntropyMulti,

@@ -10,7 +10,7 @@ namespace neon {
 struct Parallel {
   std::string batch_norm = "own";
   std::string gradients = "own";
-  std::string dense = "data", scheme = "a", embedding = "data";
+  std::string dense = "data", scheme = "a", embedding = "data", classifier = "data";
   std::string optimizer = "replicated";
   DenseSplit dense_split() const {
     return {.on = dense != "data",
@@ -18,6 +18,7 @@ struct Parallel {
             .turns = scheme == "a"   ? SampleTurns::together
                      : scheme == "b" ? SampleTurns::by_rank
                                      : SampleTurns::by_share,
+            .classifier = classifier == "model",
             .tables = embedding == "model"};
   }
   static void describe(auto&& p) {
@@ -55,6 +56,12 @@ struct Parallel {
       "begin "
       "with `vectors`, and those that layers share, stay whole.",
       one_of({"data", "model"}));
+    p("classifier", &Parallel::classifier,
+      "Where the cost of classes is computed. data: each device gets the outputs of its samples. model: outputs "
+      "of the last layer stay with the devices that share it. Four numbers for each sample are exchanged in their "
+      "place "
+      "(Shoeybi et al. 2019). The key is for training by Softmax and CrossEntropyMulti, with dense: model, or pairs.",
+      one_of({"data", "model"}));
     p("optimizer", &Parallel::optimizer,
       "Who keeps the weights (in 16 bits, their f32 masters) and the optimizer's state. replicated: each device keeps "
       "all. sharded: each device keeps some rows of each weight of two axes or more, and updates them. A step gathers "
@@ -71,6 +78,10 @@ struct Value_of<Parallel> {
     out = {};
     if (!s.is_map()) return detail::wrong_type(s, "keys, as in {batch_norm: all}", problems);
     schema_of<Parallel>().read(s, &out, problems);
+    if (out.classifier == "model" && (out.dense == "data" || out.scheme != "a"))
+      problems.add(s,
+                   "classifier: model is for dense layers that devices share; add dense: model, or dense: pairs, "
+                   "and leave scheme out");
     if (out.dense == "data" && out.scheme != "a")
       problems.add(s, text("scheme: ", out.scheme,
                            " is for dense layers that devices share; add dense: model, or dense: pairs"));

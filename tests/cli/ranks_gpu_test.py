@@ -14,6 +14,7 @@ import numpy as np
 import devices_test
 import ranks_test
 import sharded_test
+import split_classifier_test
 import split_dense_test
 import split_pairs_test
 import split_table_test
@@ -87,6 +88,10 @@ class Ranks(devices_test.Case):
     def test_split_tables(self):
         self.check_ranks(self.spec(split_table_test.TOKENS))
         self.check_ranks(split_table_test.SplitTable.text(self))
+
+    def test_split_classifiers(self):
+        self.check_ranks(self.spec(split_classifier_test.CLASSES))
+        self.check_ranks(self.spec(split_classifier_test.STEPS))
 
     def test_turns_of_samples(self):
         """In b a GPU gives no rows in the turn of the other."""
