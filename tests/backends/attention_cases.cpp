@@ -29,20 +29,19 @@ std::vector<AttentionCase> all_attention_cases() {
           {2, 150, 160, 4, 2, 16, true, {160, 70}, 0.75},
           {1, 140, 200, 2, 1, 128},
           {1, 290, 290, 1, 1, 40, true},
-          {1, 130, 131, 1, 1, 64, true},
-          // As large as the tiles of a library are.
-          {2, 128, 128, 2, 2, 64, true},
-          {1, 192, 128, 3, 3, 64},
-          {1, 128, 192, 1, 1, 128},
-          {1, 192, 192, 1, 1, 40, true}};
+          {1, 130, 131, 1, 1, 64, true}};
 }
 
-}  // namespace
+// Whole tiles of 64 steps.
+std::vector<AttentionCase> tiled_cases() {
+  return {
+      {2, 128, 128, 2, 2, 64, true}, {1, 192, 128, 3, 3, 64}, {1, 128, 192, 1, 1, 128}, {1, 192, 192, 1, 1, 40, true}};
+}
 
-std::vector<OpCase> attention_cases(const std::string& op) {
+std::vector<OpCase> cases_of(const std::vector<AttentionCase>& cases, const std::string& op) {
   const bool gradient = op.ends_with("_grad");
   std::vector<OpCase> out;
-  for (const auto& [n, t, s, h, kv, d, causal, lengths, keep] : all_attention_cases()) {
+  for (const auto& [n, t, s, h, kv, d, causal, lengths, keep] : cases) {
     // Products of queries and keys have a deviation of 2/3.
     Attributes attributes = {{"scale", 0.5 / std::sqrt(double(d))}, {"causal", int64_t(causal)}};
     if (keep < 1) attributes = attributes.with("keep", keep).with("seed", int64_t(9)).with("stream", std::string("a"));
@@ -66,6 +65,12 @@ std::vector<OpCase> attention_cases(const std::string& op) {
   }
   return out;
 }
+
+}  // namespace
+
+std::vector<OpCase> attention_cases(const std::string& op) { return cases_of(all_attention_cases(), op); }
+
+std::vector<OpCase> tiled_attention_cases(const std::string& op) { return cases_of(tiled_cases(), op); }
 
 std::vector<OpCase> rotary_cases(const std::string& op) {
   std::vector<OpCase> out;

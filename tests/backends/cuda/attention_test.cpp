@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/backends/attention_cases.h"
 #include "tests/backends/cuda/part.h"
 #include "tests/backends/lower_check.h"
 #include "tests/backends/run_case.h"
@@ -15,15 +16,6 @@ namespace {
 
 const char* const kOps[] = {"attention",     "attention_grad",     "rotary",     "normalize", "normalize_grad",
                             "rms_normalize", "rms_normalize_grad", "scatter_add"};
-
-// cuDNN takes whole tiles of 64 steps, from two on, of heads that share nothing.
-bool is_for_cudnn(const OpCase& c) {
-  const Shape &q = c.inputs[0].shape, &k = c.inputs[1].shape;
-  const auto fits = [](int64_t steps) { return steps >= 128 && steps % 64 == 0; };
-  const bool has_lengths = c.inputs.size() > (c.op == "attention" ? 3 : 6);
-  return fits(q[1]) && fits(k[1]) && q[2] == k[2] && q[3] % 8 == 0 && !has_lengths && !c.attributes.has("keep") &&
-         (!c.attributes.integer("causal") || q[1] == k[1]);
-}
 
 }  // namespace
 
@@ -41,18 +33,19 @@ TEST_CASE("op cases of attention, rotary positions, norms and tables on the GPU"
     }
 }
 
-TEST_CASE("op cases of attention by cuDNN, where the clock may choose", "[parts][attention]") {
+TEST_CASE("op cases of attention in whole tiles, by cuDNN where the clock may choose", "[parts][attention]") {
   std::vector<OpCase> cases;
   for (const char* op : {"attention", "attention_grad"})
-    for (OpCase& c : cases_of(*find_op(op)))
-      if (is_for_cudnn(c)) cases.push_back(std::move(c));
-  REQUIRE(cases.size() >= 8);
+    for (OpCase& c : tiled_attention_cases(op)) cases.push_back(std::move(c));
   for (const OpCase& c : part_of(cases))
     for (const DType dtype : {DType::f16, DType::bf16}) {
       INFO(c.to_string() << " in " << text(dtype));
       const CaseRun gpu = run_case(c, dtype, dtype, DeviceOptions{.gpu = true, .timed = true});
       CHECK(gpu.implementations == std::vector<std::string>{"cudnn"});
       CHECK(difference_to_plain(c, dtype, gpu, true, 2) == "");
+      const CaseRun own = run_case(c, dtype, dtype, DeviceOptions{.gpu = true});
+      CHECK(own.implementations == std::vector<std::string>{"own"});
+      CHECK(difference_to_plain(c, dtype, own, true, 2) == "");
     }
 }
 
@@ -60,9 +53,7 @@ TEST_CASE("op cases of attention by cuDNN, where the clock may choose", "[parts]
 TEST_CASE("attention by cuDNN keeps NaN", "[attention]") {
   for (const char* op : {"attention", "attention_grad"})
     for (const size_t broken : {0, 1, 2}) {
-      OpCase c;
-      for (OpCase& one : cases_of(*find_op(op)))
-        if (is_for_cudnn(one)) c = one;
+      OpCase c = tiled_attention_cases(op)[0];
       c.inputs[broken].values = {std::numeric_limits<double>::quiet_NaN()};
       const CaseRun gpu = run_case(c, DType::bf16, DType::bf16, DeviceOptions{.gpu = true, .timed = true});
       INFO(op << " with NaN for input " << broken);
