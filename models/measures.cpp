@@ -59,8 +59,6 @@ std::vector<Expr> all_outputs(const LayerContext& context, const DataLayout& dat
   return out;
 }
 
-namespace {
-
 void check_kind(const DataLayout& data, const Cost& cost) {
   const bool sequences = data.label_of == LabelOf::sequence && !data.target_is_input;
   const bool objects = data.label_of == LabelOf::box && !data.target_is_input;
@@ -78,6 +76,8 @@ void check_kind(const DataLayout& data, const Cost& cost) {
                "data set has ",
                data.classes == 0 ? text("no classes") : text("a class for each ", name_of(data.label_of)));
 }
+
+namespace {
 
 std::vector<Expr> wide_outputs(const LayerContext& context, const DataLayout& data, Expr y) {
   std::vector<Expr> outputs = all_outputs(context, data, y);

@@ -15,6 +15,8 @@ void count_steps(LayerContext& context, const DataLayout& data, Expr y, Batch& b
 // All outputs of the net (N,...), the last layer's first. With a target for each pixel or step as (N H W,K) or (N T,K):
 // a pixel or step is to costs and metrics what a sample is otherwise.
 std::vector<Expr> all_outputs(const LayerContext& context, const DataLayout& data, Expr y);
+// A config error where the cost is for targets of another kind than the data's.
+void check_kind(const DataLayout& data, const Cost& cost);
 // The cost of each row of the targets, (rows,1), by all outputs of the net; of each sample, where targets are sequences
 // of labels.
 Expr cost_of(const LayerContext& context, const DataLayout& data, const Cost& cost, Expr y, const Batch& batch);

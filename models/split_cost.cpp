@@ -1,6 +1,11 @@
 #include "models/split_cost.h"
 
+#include <algorithm>
+
 #include "backends/graph/ops.h"
+#include "models/measures.h"
+#include "neon/core/key_error.h"
+#include "transforms/augmentation.h"
 
 namespace neon {
 
@@ -23,16 +28,33 @@ Expr places_of_labels(const LayerContext& context, Expr t, const SplitPart& part
   return reshape(all, {1, part.samples.all()}) - double(part.x.shape()[0] * context.share.of.rank);
 }
 
+template <typename... Parts>
+[[noreturn]] void refuse(const Parts&... parts) {
+  fail_about("parallel", "{classifier: model} ", parts..., "; leave classifier out");
+}
+
+// Refuses a cost that compares anything but one output with one label of each row.
+void check_labels(const LayerContext& context, const DataLayout& data, const Cost& cost, const StepOptions& options) {
+  check_kind(data, cost);
+  if (!context.more_outputs.empty() || !options.outputs.empty()) refuse("is for one output, which `cost` compares");
+  constexpr const char* takes_label = "takes the output at the one label of each sample, and ";
+  if (data.target_is_input) refuse(takes_label, "targets are the samples themselves");
+  if (data.classes == 0) refuse(takes_label, "targets are numbers");
+  if (std::ranges::any_of(options.augment, &Augmentation::mixes))
+    refuse(takes_label, "augment mixes labels by Mixup or CutMix");
+}
+
 }  // namespace
 
-Expr split_cost(LayerContext& context, const Cost& cost, Expr y, const Batch& batch) {
+Expr split_cost(LayerContext& context, const DataLayout& data, const Cost& cost, Expr y, const Batch& batch,
+                const StepOptions& options) {
+  check_labels(context, data, cost, options);
   Graph& graph = context.graph;
   Scope scope(graph, "cost");
   const Expr logits = context.split.logits_of(y);
   if (!logits.value() || !cost.of_logarithms(logits, logits).value())
-    fail(ErrorKind::config,
-         "parallel: {classifier: model} is for a net that ends with an Affine, split over devices, of ",
-         "activation Softmax, and for the cost CrossEntropyMulti; leave classifier out");
+    refuse("is for a net that ends with an Affine, split over devices, of activation Softmax, and for the cost ",
+           "CrossEntropyMulti");
   const SplitPart& part = context.split.of(logits).parts[0];
   const Expr x = cast(part.x, context.arithmetic_dtype);  // (classes of this rank, rows of all ranks)
   const int64_t own = x.shape()[0], rows = x.shape()[1], ranks = context.share.ranks;

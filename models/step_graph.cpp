@@ -159,10 +159,8 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   step.parameters = context.parameters;
   step.states = context.states;
   const bool over_split = options.dense.classifier && options.share.ranks > 1;
-  if (over_split && !options.outputs.empty())
-    fail_about("outputs", "parallel: {classifier: model} is for one output; leave classifier out");
-  if (!options.outputs.empty()) return average_of_outputs(step, context, cost, data, y, batch, options);
-  Expr each = over_split ? split_cost(context, cost, y, batch) : cost_of(context, data, cost, y, batch);
+  if (!options.outputs.empty() && !over_split) return average_of_outputs(step, context, cost, data, y, batch, options);
+  Expr each = over_split ? split_cost(context, data, cost, y, batch, options) : cost_of(context, data, cost, y, batch);
   Scope scope(step.graph, "cost");
   const auto weighted = [&](Expr x) { return options.class_weights ? weighted_cost(batch, x) : x; };
   const Expr average = average_of(step, batch, weighted(each), options);

@@ -32,6 +32,18 @@ epochs: 4
 """
 
 
+IMAGES = """\
+dataset: {Digits: {ntrain: 44, ntest: 13}}
+augment: [Flip: {}]
+parallel: {dense: model, classifier: model}
+layers: [Affine: {nout: 12, activation: Tanh}, Affine: {nout: 10, activation: Softmax}]
+cost: CrossEntropyMulti
+optimizer: Adam
+batch_size: 8
+epochs: 1
+"""
+
+
 class SplitClassifier(support.Case):
     train, check_equal, check_ranks = ranks_test.Ranks.train, ranks_test.Ranks.check_equal, ranks_test.Ranks.check_ranks
     exchanges = split_dense_test.SplitDense.exchanges
@@ -47,6 +59,44 @@ class SplitClassifier(support.Case):
 
     def test_last_batch_of_fewer_samples_than_ranks(self):
         self.check_ranks(self.spec(CLASSES, dataset="{UniformRandom: {ntrain: 33, ntest: 3, nin: 6, nout: 12}}"))
+
+    def test_targets_that_are_no_labels_are_refused(self):
+        """Mixed labels, numbers, and samples have no place among the classes; one device compares all of these."""
+        label = "parallel: {classifier: model} takes the output at the one label of each sample, and "
+        self.neon("-b", "cpu", "-m", "2", self.spec(IMAGES))
+        for mix in "Mixup", "CutMix":
+            spec = self.spec(IMAGES, augment=f"[Flip: {{}}, {mix}]")
+            self.neon("-b", "cpu", spec)
+            self.refused(2, "-b", "cpu", "-m", "2", spec,
+                         says=label + "augment mixes labels by Mixup or CutMix; leave classifier out")
+        rows = "".join(f"{k},{k + 1},{(k + 1) / 2 ** 9},{1 - (k + 1) / 2 ** 9}\n" for k in range(20))
+        self.write("numbers.csv", "a,b,c,d\n" + rows)
+        numbers = IMAGES.replace("nout: 10", "nout: 2").replace("augment: [Flip: {}]\n", "")
+        spec = self.spec(numbers, dataset="{CSV: {path: numbers.csv, target: [c, d], task: regression}}")
+        self.neon("-b", "cpu", spec)
+        self.refused(2, "-b", "cpu", "-m", "2", spec, says=label + "targets are numbers; leave classifier out")
+        itself = numbers.replace("nout: 2", "nout: 6")
+        spec = self.spec(itself, dataset="{UniformRandom: {ntrain: 38, ntest: 11, nin: 6, nout: 12, autoencoder: true}}")
+        self.neon("-b", "cpu", spec)
+        self.refused(2, "-b", "cpu", "-m", "2", spec,
+                     says=label + "targets are the samples themselves; leave classifier out")
+
+    def test_costs_of_another_kind_and_branches_are_refused(self):
+        """As on one device; branches would go untrained."""
+        last = "Affine: {nout: 12, activation: Softmax}"
+        tree = CLASSES[:CLASSES.index("layers:")] + CLASSES[CLASSES.index("optimizer:"):]
+        node = "BranchNode: {name: node}"
+        branches = f"[{{Affine: {{nout: 12, activation: Tanh}}}}, {{SingleOutputTree: [[{{{node}}}, {{{last}}}], [{{{node}}}, {{{last}}}]]}}]"
+        spec = self.spec(tree, layers=branches, cost="{Multicost: {costs: [CrossEntropyMulti, CrossEntropyMulti]}}", epochs=1)
+        self.neon("-b", "cpu", spec)
+        self.refused(2, "-b", "cpu", "-m", "2", spec, says="parallel: {classifier: model} is for one output, which `cost` "
+                     "compares; leave classifier out")
+        spec = self.spec(tree, layers=branches, cost="CrossEntropyMulti")
+        self.refused(2, "-b", "cpu", spec, says="")
+        self.refused(2, "-b", "cpu", "-m", "2", spec, says="is for one output")
+        spec = self.spec(CLASSES, cost="CTC")
+        for ranks in "12":
+            self.refused(2, "-b", "cpu", "-m", ranks, spec, says="cost: CTC compares the steps of a sequence")
 
     def test_four_numbers_of_a_sample_are_exchanged(self):
         """Two ranks of 4 samples each: labels, and 4 numbers of 8 samples there and back, but no outputs."""
