@@ -11,8 +11,8 @@ void start_running_means(Variables& variables) {
 
 namespace {
 
-// The first block, or the only one, is drawn from a stream of the parameter's name. Where ranks split a parameter, all
-// of it is drawn, and this rank's part is kept.
+// The first block, or the only one, is drawn from a stream of the parameter's name. Where ranks split a parameter, this
+// is all of it.
 Tensor initial_value(const Parameter& p, DType dtype, uint64_t seed) {
   const Shape shape = p.whole_shape(), of_block = p.block();
   Tensor out(dtype, shape);
@@ -23,7 +23,7 @@ Tensor initial_value(const Parameter& p, DType dtype, uint64_t seed) {
     if (p.initializer) p.initializer->fill(block, p.fan, stream);
     for (int64_t i = 0; i < elements; ++i) out.set(b * elements + i, p.initializer ? block.at(i) : p.fill);
   }
-  return p.is_split() ? part_of(out, p.part.axis, p.part.first, p.shape[p.part.axis]) : out;
+  return out;
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ void set_initial_values(const StepGraph& graph, uint64_t seed, Variables& variab
     Tensor& stored = variables.at(p.name);
     Tensor values = initial_value(p, compute_type(stored.dtype()), seed);
     if (!p.vectors.empty() && take_vectors) take_vectors(p, values);
-    stored.copy_from(values);
+    stored.copy_from(p.is_split() ? part_of(values, p.part.axis, p.part.first, p.shape[p.part.axis]) : values);
   }
   for (const LayerState& s : graph.states)
     for (int64_t i = 0; i < s.shape.elements(); ++i) variables.at(s.name).set(i, s.fill);

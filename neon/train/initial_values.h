@@ -10,7 +10,8 @@
 namespace neon {
 
 // Parameters by their initializers, drawn from (seed, name); states of layers by their fill; running means of the
-// weights (NAME/ema) as the weights. `take_vectors` changes a parameter that has a file of vectors, if it is given.
+// weights (NAME/ema) as the weights. `take_vectors` changes all of a parameter that has a file of vectors, if it is
+// given.
 using TakeVectors = std::function<void(const Parameter& parameter, Tensor& values)>;
 void set_initial_values(const StepGraph& graph, uint64_t seed, Variables& variables,
                         const TakeVectors& take_vectors = {});

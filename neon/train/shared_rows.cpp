@@ -102,6 +102,11 @@ void gather_sums(Variables& variables, const RunSetup& setup) {
   variables.to_device();
 }
 
+bool is_of_another_size(const NamedTensor& tensor, const RunSetup& setup) {
+  const std::optional<OwnPart> part = split_of(tensor.name, setup) ? own_part(tensor.name, setup) : std::nullopt;
+  return part && !has(tensor.tensor, part->axis, part->all);
+}
+
 TensorFile with_own_rows(const TensorFile& file, const RunSetup& setup) {
   TensorFile out = file;
   for (NamedTensor& named : out.tensors)

@@ -15,6 +15,8 @@ double bytes_with_all_rows(const Variables& variables, const RunSetup& setup);
 // Where ranks sum accumulated gradients apart: gives rank 0 the sums over all ranks, and the others zeros. A checkpoint
 // takes these sums from rank 0. All ranks call this together.
 void gather_sums(Variables& variables, const RunSetup& setup);
+// Whether a tensor is of a shared array, but has not as many rows (or columns) as all ranks together.
+bool is_of_another_size(const NamedTensor& tensor, const RunSetup& setup);
 // The tensors of a checkpoint, of shared arrays only the rows of this rank.
 TensorFile with_own_rows(const TensorFile& file, const RunSetup& setup);
 

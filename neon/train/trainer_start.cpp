@@ -37,7 +37,14 @@ TakenWeights take_first_weights(const RunSetup& setup, const StepGraph& graph, V
   std::vector<std::string> messages;
   const TakingNet net{setup.experiment.network(), graph, setup.data.class_names, setup.options.caffe,
                       setup.layout.channels_last || !setup.step.augment.empty()};
-  const TensorFile file = with_own_rows(load_weights(path, net, messages), setup);
+  TensorFile whole = load_weights(path, net, messages);
+  // A tensor may be as large as this rank's part, but is no part.
+  std::erase_if(whole.tensors, [&](const NamedTensor& tensor) {
+    if (!is_of_another_size(tensor, setup)) return false;
+    messages.push_back(text("note: ", tensor.name, " ", tensor.tensor.shape(), " of ", path, " is of another size"));
+    return true;
+  });
+  const TensorFile file = with_own_rows(whole, setup);
   report.messages(messages);
   const TakenWeights taken = take_weights(file, path, net, variables);
   report.message(text(path, ": ", taken.line()));

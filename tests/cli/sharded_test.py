@@ -64,6 +64,17 @@ class Sharded(support.Case):
         self.text()
         self.check_ranks(self.spec(TIED), ranks=(2, 3))
 
+    def test_vectors_of_words_are_in_the_rows_of_their_words(self):
+        words = ["sun", "moon", "star", "sea", "land", "wind", "rain"]
+        rng = np.random.default_rng(4)
+        for name, count in ("text.txt", 300), ("test.txt", 100):
+            self.write(name, " ".join([*words, *rng.choice(words, count)]))
+        self.write("vectors.txt", f"{len(words)} 7\n" + "".join(
+            f"{word} " + " ".join(str(n) for n in rng.integers(-3, 4, 7)) + "\n" for word in words))
+        spec = self.spec(TIED.replace("path: text.txt", "path: text.txt, unit: words").replace(
+            "name: words, nout: 7", "name: words, nout: 7, vectors: vectors.txt"))
+        self.check_ranks(spec)
+
     def test_beside_split_dense_layers(self):
         spec = split_dense_test.NUMBERS.replace("dense: model", "dense: model, optimizer: sharded")
         self.check_ranks(self.spec(spec), ranks=(2, 3))

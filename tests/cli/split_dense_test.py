@@ -109,6 +109,17 @@ class SplitDense(support.Case):
             if averaged is not None:
                 np.testing.assert_allclose(array, averaged, rtol=1e-12, err_msg=name)
 
+    def test_weights_as_large_as_a_part_are_not_taken(self):
+        """A layer of 6 features in the file has 12 in the net, of which each of two ranks has 6."""
+        small = NUMBERS.replace("nout: 12", "nout: 6")
+        self.train(self.spec(small), 1, name="small.safetensors")
+        spec = self.spec(NUMBERS)
+        taken = [self.train(spec, ranks, "--model_file", "small.safetensors", name=f"{ranks}.safetensors")
+                 for ranks in (1, 2)]
+        for done, _ in taken:
+            self.assertRegex(done.err, r"new: Affine_0/W")
+        self.check_equal(taken[1][1], taken[0][1])
+
     def test_the_same_bits_again(self):
         spec = self.spec(NUMBERS)
         first, second = (self.train(spec, 3, name=f"{k}.safetensors")[1] for k in range(2))
