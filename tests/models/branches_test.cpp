@@ -96,15 +96,16 @@ TEST_CASE("the table of layers has those of a branch under their container") {
   CHECK(network_of(yaml_of("[SkipNode, {MergeSum: [SkipNode, [SkipNode, SkipNode]]}]")).layer_count() == 4);
 }
 
-TEST_CASE("a net has convolutions where any layer is one, in branches too") {
-  const auto convolves = [](const std::string& layers) { return network_of(yaml_of(layers)).convolves(); };
+TEST_CASE("a net wants the GPU's libraries where any layer is a convolution or attention, in branches too") {
+  const auto wants_library = [](const std::string& layers) { return network_of(yaml_of(layers)).has_own_library(); };
   const std::string filters = "{fshape: 3, nofm: 2, init: Kaiming}";
   for (const std::string layer : {"Conv", "Deconv", "Convolution", "Deconvolution"}) {
-    CHECK(convolves("[" + layer + ": " + filters + "]"));
-    CHECK(convolves("[SkipNode, {MergeSum: [SkipNode, [SkipNode, " + layer + ": " + filters + "]]}]"));
+    CHECK(wants_library("[" + layer + ": " + filters + "]"));
+    CHECK(wants_library("[SkipNode, {MergeSum: [SkipNode, [SkipNode, " + layer + ": " + filters + "]]}]"));
   }
-  CHECK(convolves("[CrossMapPooling: {nofm: 2, init: Kaiming}]"));
-  CHECK_FALSE(convolves("[Pooling: {fshape: 2}, {MergeSum: [SkipNode, [Affine: {nout: 3, init: Kaiming}]]}]"));
+  CHECK(wants_library("[CrossMapPooling: {nofm: 2, init: Kaiming}]"));
+  CHECK(wants_library("[MultiHeadAttention: {heads: 2, init: Kaiming}]"));
+  CHECK_FALSE(wants_library("[Pooling: {fshape: 2}, {MergeSum: [SkipNode, [Affine: {nout: 3, init: Kaiming}]]}]"));
 }
 
 TEST_CASE("neon's notations of branches mean the same") {
