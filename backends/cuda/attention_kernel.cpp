@@ -10,7 +10,8 @@ namespace neon::cuda {
 
 namespace {
 
-constexpr size_t kMostOfPlan = size_t(64) << 20;  // of the plan itself
+constexpr size_t kMostOfPlan = size_t(64) << 20;  // bytes that the plan itself works in
+constexpr size_t kClearsSums = 90600;             // the first version that clears the sums of dq before it adds to them
 
 AttentionCase case_of(const LoweredKernel& kernel, const Graph& graph) {
   return attention_case(graph, kernel.inputs, kernel.attributes, kernel.is(ops::attention_grad));
@@ -28,13 +29,12 @@ size_t inner_bytes(const AttentionCase& c) {
 size_t query_bytes(const AttentionCase& c) { return inner_bytes(c) * size_t(c.size); }
 
 // Equal kernels of any program share a plan. Null without an engine.
-std::shared_ptr<const Plan> plan_of(const AttentionCase& c, const Device& device, ColdStart* cold) {
+std::shared_ptr<const Plan> plan_of(const AttentionCase& c, const Device& device) {
   static std::mutex mutex;
   static std::map<std::pair<CUstream, std::string>, std::weak_ptr<const Plan>> used;
   const std::lock_guard lock(mutex);
   std::weak_ptr<const Plan>& entry = used[{device.stream(), key_of(c)}];
   if (auto plan = entry.lock()) return plan;
-  if (cold) cold->begin();
   PlanNeeds needs;
   needs.most_workspace = kMostOfPlan;
   std::vector<Plan> plans = attention_plans(c, cudnn_handle(device, 0), needs);
@@ -91,12 +91,14 @@ size_t attention_workspace(const LoweredKernel& kernel, const Graph& graph) {
 std::unique_ptr<LibraryKernel> make_attention(const LoweredKernel& kernel, const Graph& graph,
                                               std::shared_ptr<Device> device, const LibraryOptions& options) {
   const AttentionCase c = case_of(kernel, graph);
-  if (!options.timed || !is_of_library(c)) return nullptr;
+  if (!options.timed || device->arch() < kLeastTensorArch) return nullptr;
   try {
-    auto plan = plan_of(c, *device, options.cold);
+    if (c.gradient && cudnn().version() < kClearsSums) return nullptr;
+    auto plan = plan_of(c, *device);
     return plan ? std::make_unique<AttentionKernel>(c, std::move(plan), std::move(device)) : nullptr;
-  } catch (const MissingLibrary&) {  // our own kernels do it
-    return nullptr;
+  } catch (const Error& problem) {
+    if (problem.kind() != ErrorKind::device) throw;
+    return nullptr;  // no such library, or one that does not work here: nothing has run yet, and our own kernels do it
   }
 }
 

@@ -112,8 +112,8 @@ std::shared_ptr<const Plan> ConvolutionPlans::choose(const ConvolutionCase& of, 
   used_[of.key()] = chosen;
   const DiskCache cache = cache_of(*device_);
   cache.write(of.key(), chosen->json());
-  // One with bias or relu is compiled when it is read, for a second or two.
-  if (!of.has_bias && !of.relu) cache.write(some_plan(of.op->name, is_of_pixels(of)), chosen->json());
+  // One with bias, addend or relu is compiled when it is read, for a second or two.
+  if (!of.has_bias && !of.has_addend && !of.relu) cache.write(some_plan(of.op->name, is_of_pixels(of)), chosen->json());
   return chosen;
 }
 

@@ -47,7 +47,8 @@ DType arithmetic_of(const LoweredKernel& kernel, const Graph& graph) {
 bool asks_library(const LoweredKernel& kernel, const SourceContext& context) {
   const Graph& graph = context.lowered.graph;
   if (kernel.op && is_attention(*kernel.op))
-    return is_of_library(attention_case(graph, kernel.inputs, kernel.attributes, kernel.is(ops::attention_grad)));
+    return context.timed &&
+           is_of_library(attention_case(graph, kernel.inputs, kernel.attributes, kernel.is(ops::attention_grad)));
   const bool product = kernel.is_matrix_product() && !is_small_product(kernel, graph);
   if (!product && (kernel.convolution() == ConvolutionKind::none || is_depthwise(kernel, context))) return false;
   for (const auto& values : {kernel.inputs, kernel.outputs})

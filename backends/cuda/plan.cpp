@@ -53,6 +53,7 @@ SourceContext source_context(const Lowered& lowered, std::map<std::string, int>&
   if (const auto finite = graph.outputs().find("finite"); finite != graph.outputs().end()) out.finite = finite->second;
   out.processors = device.processors();
   out.arch = device.arch();
+  out.timed = options.timed;
   return out;
 }
 
@@ -91,6 +92,8 @@ MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options, const Dev
     size_t operands = workspace;
     for (Value value : {kernel.inputs[0], kernel.inputs[1], lowered.storage[size_t(kernel.outputs[0].id)]})
       operands += lowered.graph.type(value).bytes();
+    for (Value value : {kernel.bias(), kernel.addend()})
+      if (value) operands += lowered.graph.type(value).bytes();
     out.passing = std::max(out.passing, operands);
   }
   const SharedPlaces places = place_shared(lowered, workspaces);

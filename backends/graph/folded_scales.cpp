@@ -38,6 +38,7 @@ class Chains {
     const std::vector<bool> live = live_nodes(graph);
     for (int n = 0; n < graph.node_count(); ++n) {
       fixed_.push_back(is_fixed(graph.node(n)));
+      of_variables_.push_back(follows_from_variables(graph.node(n)));
       for (Value input : graph.node(n).inputs)
         if (live[size_t(n)]) use(input, n);
     }
@@ -79,6 +80,18 @@ class Chains {
     return simple && std::ranges::all_of(node.inputs, [&](Value input) { return fixed(input); });
   }
 
+  bool follows_from_variables(const Node& node) const {
+    return node.op->traits.leaf == LeafKind::variable || std::ranges::any_of(node.inputs, [&](Value input) {
+             return of_variables_[size_t(graph_.producer_index(input))];
+           });
+  }
+
+  // Numbers that are there before any run: of variables, or a constant. Arrays made of constants have no memory.
+  bool can_be_kept(Value value) const {
+    const size_t maker = size_t(graph_.producer_index(value));
+    return fixed_[maker] && (of_variables_[maker] || graph_.node(int(maker)).op->traits.leaf == LeafKind::constant);
+  }
+
   // A variable, in another type or shape perhaps. Weights that are computed, such as signs, have products of their own.
   bool are_weights(Value value) const {
     const Node* maker = &graph_.producer(value);
@@ -101,12 +114,12 @@ class Chains {
     const Value other = node.inputs[first ? 1 : 0];
     const Shape& shape = graph_.shape(other);
     const bool of_features = shape.rank() > 0 && shape.elements() == shape.back() && shape.back() == type.shape.back();
-    return fixed(other) && (of_features || shape.elements() == 1) ? std::optional(uses[0]) : std::nullopt;
+    return can_be_kept(other) && (of_features || shape.elements() == 1) ? std::optional(uses[0]) : std::nullopt;
   }
 
   const Graph& graph_;
-  std::vector<std::vector<int>> uses_;  // by value, the nodes that read it; -1: the caller
-  std::vector<bool> fixed_;             // by node
+  std::vector<std::vector<int>> uses_;      // by value, the nodes that read it; -1: the caller
+  std::vector<bool> fixed_, of_variables_;  // by node
 };
 
 // Adds to a graph what is made once after each change of the variables, in the type of the arithmetic.

@@ -95,6 +95,15 @@ TEST_CASE("the scale and shift of a single feature are made after a change of th
       CHECK((!kernel.is_once() || outlives_run(lowered.graph, viewed(lowered.graph, input))));
 }
 
+TEST_CASE("factors that are made of constants stay where they are") {
+  Check c;
+  const Expr y = small_product(c);
+  const Expr two(c.graph, broadcast_to(c.graph, c.graph.constant(2, DType::f32), {2}));
+  c.graph.output("y", y * reshape(two, {1, 2}));
+  c.expect("y", {10, 6});
+  c.agree();
+}
+
 TEST_CASE("batch norm behind a bias goes into a product of either layout") {
   const bool transposed = GENERATE(false, true);
   Check c;
