@@ -215,6 +215,17 @@ void keep_steps(LayerContext& context, Expr from, Expr to) {
   if (!context.has_axes(to) && context.is_sequence(from) && same) context.mark_sequence(to, from);
 }
 
+namespace {
+
+// The sequences whose steps the split features x are; any other x itself.
+Expr unsplit_steps(const LayerContext& context, Expr x) {
+  if (!context.split.has(x)) return x;
+  const Expr sequences = context.split.of(x).sequences;
+  return sequences.value() ? sequences : x;
+}
+
+}  // namespace
+
 Expr apply_layer(const Layer& layer, LayerContext& context, const std::vector<Expr>& inputs) {
   std::vector<Expr> taken;
   for (const Expr x : inputs) {
@@ -226,7 +237,7 @@ Expr apply_layer(const Layer& layer, LayerContext& context, const std::vector<Ex
     taken.push_back(layer.takes_channels_first() ? whole : context.channels_last(whole));
   }
   const Expr y = layer.forward_all(context, taken);
-  keep_steps(context, inputs[0], y);
+  keep_steps(context, unsplit_steps(context, inputs[0]), y);
   return y;
 }
 

@@ -42,6 +42,22 @@ epochs: 4
 """
 
 
+# Layers that keep steps, behind split ones.
+KEPT = """\
+dataset: {CopyTask: {length: 6, symbols: 3, ntrain: 45, ntest: 10}}
+parallel: {dense: pairs}
+layers:
+  - Embedding: {nout: 5, init: Kaiming}
+  - Affine: {nout: 12, init: Kaiming, activation: Tanh}
+  - KEEPS
+  - Affine: {nout: classes, init: Kaiming, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: Adam
+batch_size: 8
+epochs: 2
+"""
+
+
 class SplitPairs(support.Case):
     train, check_equal, check_ranks = ranks_test.Ranks.train, ranks_test.Ranks.check_equal, ranks_test.Ranks.check_ranks
     exchanges = split_dense_test.SplitDense.exchanges
@@ -53,6 +69,13 @@ class SplitPairs(support.Case):
     def test_steps_of_sequences(self):
         """Dropout draws for steps; lengths differ; the third layer has no second, and 24 features go to a GRU."""
         self.check_ranks(self.spec(STEPS))
+
+    def test_what_keeps_steps_behind_a_split_layer(self):
+        """These take (N,T,F) and give as much: steps all the same, of sequences of one length or of several."""
+        for keeps in "LayerNorm: {}", "RMSNorm: {}", "StochasticDepth: 0.7", "LearnedPositions: {init: Kaiming, steps: 13}", "SinusoidalPositions: {}":
+            spec = KEPT.replace("KEEPS", keeps)
+            self.check_ranks(self.spec(spec), ranks=(2, 3))
+            self.check_ranks(self.spec(spec, buckets=3), ranks=(2,))
 
     def test_last_batch_of_fewer_samples_than_ranks(self):
         self.check_ranks(self.spec(NUMBERS, dataset="{UniformRandom: {ntrain: 33, ntest: 3, nin: 6, nout: 3}}"))
