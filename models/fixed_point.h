@@ -23,9 +23,10 @@ std::optional<FixedPoint> read_fixed_point(const std::string& written, int most)
 std::string expected_fixed_point(int most);
 
 // The same computation where the result of each op is rounded to the nearest number of the format, ties to even, and
-// saturates. Inputs and variables are rounded as they are read. These stay exact: integers that become floating, draws,
-// single numbers such as rates, a sum whose only use is a multiple of it (a mean), and what a compound op keeps for its
-// gradient. So do costs, metrics and all else that neither an assignment nor the output `y` depends on.
+// saturates. Inputs and variables are rounded as they are read. These stay exact: f64, whole numbers made of integers
+// and comparisons, draws, single numbers such as rates, a sum whose only use is a multiple of it (a mean), and what a
+// compound op keeps for its gradient. So do costs, metrics and all else that neither an assignment nor the output `y`
+// depends on.
 Graph with_fixed_point(const Graph& graph, FixedPoint format);
 
 }  // namespace neon

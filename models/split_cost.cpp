@@ -37,6 +37,7 @@ template <typename... Parts>
 void check_labels(const LayerContext& context, const DataLayout& data, const Cost& cost, const StepOptions& options) {
   check_kind(data, cost);
   if (!context.more_outputs.empty() || !options.outputs.empty()) refuse("is for one output, which `cost` compares");
+  if (options.fixed_point) refuse("adds up exponentials, which fixed_point would saturate");
   constexpr const char* takes_label = "takes the output at the one label of each sample, and ";
   if (data.target_is_input) refuse(takes_label, "targets are the samples themselves");
   if (data.classes == 0) refuse(takes_label, "targets are numbers");

@@ -7,8 +7,9 @@ namespace neon::ops {
 
 // Rows of the elementwise table.
 inline constexpr OpName add{"add"}, as_fixed{"as_fixed"}, bce_logits{"bce_logits"}, div{"div"}, equal{"equal"},
-    identity{"identity"}, logistic{"logistic"}, mul{"mul"}, neg{"neg"}, pow{"pow"}, relu{"relu"}, safelog{"safelog"},
-    sub{"sub"};
+    greater{"greater"}, greater_equal{"greater_equal"}, identity{"identity"}, less{"less"}, less_equal{"less_equal"},
+    logistic{"logistic"}, maximum{"maximum"}, minimum{"minimum"}, mul{"mul"}, neg{"neg"}, not_equal{"not_equal"},
+    pow{"pow"}, relu{"relu"}, safelog{"safelog"}, select{"select"}, sub{"sub"};
 
 inline constexpr OpName argmax{"argmax"}, batch_norm{"batch_norm"}, batch_matmul{"batch_matmul"},
     broadcast{"broadcast"}, cast{"cast"}, columns{"columns"}, concat{"concat"}, constant{"constant"},

@@ -81,6 +81,12 @@ class SplitClassifier(support.Case):
         self.refused(2, "-b", "cpu", "-m", "2", spec,
                      says=label + "targets are the samples themselves; leave classifier out")
 
+    def test_fixed_point_is_refused(self):
+        """One of exponentials is 1, so that their sum may saturate."""
+        self.refused(2, "-b", "cpu", "-m", "2", "--fixed_point", "16.12", self.spec(CLASSES),
+                     says="parallel: {classifier: model} adds up exponentials, which fixed_point would saturate; leave "
+                     "classifier out")
+
     def test_costs_of_another_kind_and_branches_are_refused(self):
         """As on one device; branches would go untrained."""
         last = "Affine: {nout: 12, activation: Softmax}"

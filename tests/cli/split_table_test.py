@@ -81,6 +81,19 @@ class SplitTable(support.Case):
             self.neon("resume", "-m", str(then), "-e", "4", "part.safetensors")
             self.check_equal(ranks_test.arrays(self.path("part.safetensors")), wanted)
 
+    def test_fixed_point_leaves_tokens_as_they_are(self):
+        """Numbers of 16.12 end at 8, of 24.12 at 2048, and tokens at 41: the weights, which are near 1, have the same bits."""
+        spec = self.spec(TOKENS.replace("symbols: 9", "symbols: 40"), epochs=1, ema=0,
+                         optimizer="{GradientDescentMomentum: {learning_rate: 0.5, momentum_coef: 0}}")
+        for ranks in 1, 2, 3:
+            found = []
+            for name in "16.12", "24.12":
+                self.neon("-b", "cpu", "-r", "3", "--fixed_point", name, "-m", str(ranks), "-s", name, spec)
+                found.append(ranks_test.arrays(self.path(name)))
+            self.assertGreater(len(found[0]["Embedding_0/W"]), 40)
+            for name, array in found[1].items():
+                np.testing.assert_array_equal(found[0][name], array, f"{name}, {ranks}")
+
     def test_says_what_is_split_and_refuses_where_nothing_is(self):
         done = self.neon("-b", "cpu", "-m", "3", self.spec(TOKENS, epochs=1))
         self.assertIn("weights split over 3 devices: Embedding_0; ", done.err)
