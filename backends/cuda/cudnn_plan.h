@@ -13,7 +13,7 @@
 namespace neon::cuda {
 
 struct Cudnn {
-  Library library{"convolution or attention on the GPU", CudaLibrary::cudnn};
+  Library library{"convolution on the GPU", CudaLibrary::cudnn};
   decltype(cudnnCreate)* create;
   decltype(cudnnSetStream)* set_stream;
   decltype(cudnnGetVersion)* version;
