@@ -38,7 +38,7 @@ class SplitFeatures {
     const auto found = logits_.find(y);
     return found == logits_.end() ? Expr() : found->second;
   }
-  // Where own_samples() keeps what it has made of x.
+  // The place in which own_samples() keeps its result.
   Expr& whole(Expr x) { return whole_[x]; }
 
  private:

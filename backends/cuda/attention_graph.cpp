@@ -75,28 +75,32 @@ class AttentionGraph {
     return tensor(int64_t(which), rows_, dense(rows_), CUDNN_DATA_FLOAT, Lies::in_memory);
   }
 
-  void product(Tensor a, Tensor b, Tensor c) {
-    Descriptor product(CUDNN_BACKEND_MATMUL_DESCRIPTOR);
-    product.set(CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_DATA_FLOAT);
-    product.finalize();
-    Descriptor& out = operations_.emplace_back(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
-    out.set(CUDNN_ATTR_OPERATION_MATMUL_DESC, product);
-    out.set(CUDNN_ATTR_OPERATION_MATMUL_ADESC, a);
-    out.set(CUDNN_ATTR_OPERATION_MATMUL_BDESC, b);
-    out.set(CUDNN_ATTR_OPERATION_MATMUL_CDESC, c);
+  // An operation that `what` describes, on tensors.
+  void add(cudnnBackendDescriptorType_t type, cudnnBackendAttributeName_t attribute, const Descriptor& what,
+           const std::vector<std::pair<cudnnBackendAttributeName_t, const Descriptor*>>& tensors) {
+    Descriptor& out = operations_.emplace_back(type);
+    out.set(attribute, what);
+    for (const auto& [name, tensor] : tensors) out.set(name, *tensor);
     out.finalize();
+  }
+
+  void product(Tensor a, Tensor b, Tensor c) {
+    Descriptor what(CUDNN_BACKEND_MATMUL_DESCRIPTOR);
+    what.set(CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_DATA_FLOAT);
+    what.finalize();
+    add(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR, CUDNN_ATTR_OPERATION_MATMUL_DESC, what,
+        {{CUDNN_ATTR_OPERATION_MATMUL_ADESC, &a},
+         {CUDNN_ATTR_OPERATION_MATMUL_BDESC, &b},
+         {CUDNN_ATTR_OPERATION_MATMUL_CDESC, &c}});
   }
   Tensor reduce(cudnnReduceTensorOp_t op, Tensor x) {
     Tensor y = between(rows_);
-    Descriptor reduction(CUDNN_BACKEND_REDUCTION_DESCRIPTOR);
-    reduction.set(CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, &op);
-    reduction.set(CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_DATA_FLOAT);
-    reduction.finalize();
-    Descriptor& out = operations_.emplace_back(CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
-    out.set(CUDNN_ATTR_OPERATION_REDUCTION_DESC, reduction);
-    out.set(CUDNN_ATTR_OPERATION_REDUCTION_XDESC, x);
-    out.set(CUDNN_ATTR_OPERATION_REDUCTION_YDESC, y);
-    out.finalize();
+    Descriptor what(CUDNN_BACKEND_REDUCTION_DESCRIPTOR);
+    what.set(CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, &op);
+    what.set(CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_DATA_FLOAT);
+    what.finalize();
+    add(CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR, CUDNN_ATTR_OPERATION_REDUCTION_DESC, what,
+        {{CUDNN_ATTR_OPERATION_REDUCTION_XDESC, &x}, {CUDNN_ATTR_OPERATION_REDUCTION_YDESC, &y}});
     return y;
   }
 
@@ -112,13 +116,11 @@ class AttentionGraph {
     what.set(CUDNN_ATTR_POINTWISE_MATH_PREC, function.type);
     if (function.axis >= 0) what.set(CUDNN_ATTR_POINTWISE_AXIS, function.axis);
     what.finalize();
-    Descriptor& out = operations_.emplace_back(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-    out.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, what);
-    out.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x);
-    if (b) out.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, *b);
-    if (condition) out.set(CUDNN_ATTR_OPERATION_POINTWISE_TDESC, *condition);
-    out.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
-    out.finalize();
+    std::vector<std::pair<cudnnBackendAttributeName_t, const Descriptor*>> tensors = {
+        {CUDNN_ATTR_OPERATION_POINTWISE_XDESC, &x}, {CUDNN_ATTR_OPERATION_POINTWISE_YDESC, &y}};
+    if (b) tensors.emplace_back(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b);
+    if (condition) tensors.emplace_back(CUDNN_ATTR_OPERATION_POINTWISE_TDESC, condition);
+    add(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, what, tensors);
     return y;
   }
   Tensor apply(cudnnPointwiseMode_t mode, Tensor x, const Sizes& sizes) {

@@ -183,7 +183,7 @@ TEST_CASE("outputs of residual nets on a GPU have no kernels that only add") {
   const Lowered lowered =
       lower(graph_of("bench/" + example + ".yaml", "f16", false).graph, cuda::gpu_lowering(true, false));
   INFO(example << to_string(lowered));
-  // Of the last block a fused kernel makes the mean, too.
+  // A fused kernel adds in the last block, as it makes the mean there.
   CHECK(std::ranges::count_if(lowered.kernels, [](const auto& k) { return k.addend() && k.relu(); }) == blocks - 1);
 }
 
