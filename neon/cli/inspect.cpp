@@ -18,6 +18,7 @@
 #include "neon/train/batch_feed.h"
 #include "neon/train/checkpoint.h"
 #include "neon/train/gpu_room.h"
+#include "neon/train/shared_rows.h"
 #include "neon/train/taken_weights.h"
 #include "neon/train/terminal.h"
 #include "neon/train/torch_weights.h"
@@ -228,6 +229,14 @@ StepGraph graph_of(const Inspected& in, int64_t batch, int64_t ranks) {
   return training_graph(in.spec.experiment->last_phase(), in.layout, step);
 }
 
+// The same of a whole batch, and tells what ranks split of it. A config error where a training would refuse that.
+StepGraph told_graph_of(const Inspected& in, int64_t ranks) {
+  StepGraph out = graph_of(in, in.step.batch, ranks);
+  for (const std::string& what : {split_text(in.step, int(ranks), out), sharded_text(in.step, int(ranks), out)})
+    if (!what.empty()) print_message(what);
+  return out;
+}
+
 int run_check(const CommandLine& line) {
   const Inspected in = inspect(line);
   if (line.of_verb.resolved) {
@@ -239,7 +248,7 @@ int run_check(const CommandLine& line) {
     return report_data(in.check);
   }
   const bool shared = line.ranks > 1 && !in.spec.experiment->last_phase().source.rule;  // by several devices
-  const Graph of_device = shared ? graph_of(in, in.step.batch, line.ranks).graph : in.graph().graph;
+  const Graph of_device = shared ? told_graph_of(in, line.ranks).graph : in.graph().graph;
   const Lowered lowered = lower(of_device);
   for (const std::string& advice : in.spec.experiment->advice(in.graph(), in.layout)) print_message(advice);
   check_files(line, in);
@@ -362,7 +371,7 @@ int run_program(const CommandLine& line) {
     };
     const auto let_go = [&] { variables = {}; };
     let_go();
-    const StepGraph step = graph_of(in, in.step.batch, line.ranks);
+    const StepGraph step = told_graph_of(in, line.ranks);
     return telling_room(device, [&] { return compile_program(step.graph, variables, device); }, let_go,
                         {.of = "weights and values", .samples = in.step.batch, .bytes = bytes});
   });

@@ -138,17 +138,16 @@ SharedWeights shared_weights(const StepGraph& graph, bool gathered) {
   return out;
 }
 
-void refuse_rounding(const RunSetup& setup, const char* weights, const char* key) {
-  if (setup.step.rounding > 0)
+void refuse_rounding(const StepOptions& step, const char* weights, const char* key) {
+  if (step.rounding > 0)
     fail(ErrorKind::config, "updates of ", weights, " weights are not rounded stochastically; leave out -u, or ", key);
 }
 
 }  // namespace
 
-std::string split_text(const RunSetup& setup, const StepGraph& graph) {
-  const DenseSplit& asked = setup.step.dense;
-  if ((!asked.on && !asked.tables) || !setup.ranks) return "";
-  const int ranks = setup.ranks->size();
+std::string split_text(const StepOptions& step, int ranks, const StepGraph& graph) {
+  const DenseSplit& asked = step.dense;
+  if ((!asked.on && !asked.tables) || ranks < 2) return "";
   const auto any = [&](bool table) {
     return std::ranges::any_of(graph.parameters, [&](const Parameter& p) {
       return p.is_split() && !p.gathered && (p.layer_class == "Embedding") == table;
@@ -162,20 +161,19 @@ std::string split_text(const RunSetup& setup, const StepGraph& graph) {
   if (asked.tables && !any(true))
     fail(ErrorKind::config, "parallel: {embedding: model} splits nothing here: no Embedding of its own table, without ",
          "`vectors`, has a row for each of ", ranks, " devices; leave embedding out");
-  refuse_rounding(setup, "split", key);
+  refuse_rounding(step, "split", key);
   const SharedWeights split = shared_weights(graph, false);
   return text("weights split over ", ranks, " devices: ", list_text(split.layers), "; ", split.numbers, " of ",
               split.all, " numbers");
 }
 
-std::string sharded_text(const RunSetup& setup, const StepGraph& graph) {
-  if (!setup.step.sharded || !setup.ranks) return "";
+std::string sharded_text(const StepOptions& step, int ranks, const StepGraph& graph) {
+  if (!step.sharded || ranks < 2) return "";
   const SharedWeights shared = shared_weights(graph, true);
-  const int ranks = setup.ranks->size();
   if (shared.layers.empty())
     fail(ErrorKind::config, "parallel: {optimizer: sharded} shards nothing here: no other weight of two axes or more ",
          "has a row for each of ", ranks, " devices; leave optimizer out, or take fewer devices");
-  refuse_rounding(setup, "sharded", "optimizer: sharded");
+  refuse_rounding(step, "sharded", "optimizer: sharded");
   return text("weights and optimizer state sharded over ", ranks, " devices: ", shared.numbers, " of ", shared.all,
               " numbers");
 }

@@ -20,13 +20,13 @@ bool is_of_another_size(const NamedTensor& tensor, const RunSetup& setup);
 // The tensors of a checkpoint, of shared arrays only the rows of this rank.
 TensorFile with_own_rows(const TensorFile& file, const RunSetup& setup);
 
-// Which weights of the step ranks split: "weights split over 2 devices: fc6, fc7; 20 of 21 million numbers". "" where
-// the spec asks for none. A config error where it asks, and nothing can be split.
-std::string split_text(const RunSetup& setup, const StepGraph& graph);
+// Which weights of the step so many ranks split: "weights split over 2 devices: fc6, fc7; 20 of 21 million numbers". ""
+// where the spec asks for none. A config error where it asks, and nothing can be split.
+std::string split_text(const StepOptions& step, int ranks, const StepGraph& graph);
 
 // How many numbers ranks keep a share of: "weights and optimizer state sharded over 2 devices: 20 of 21 numbers". ""
 // where the spec asks for none. A config error where it asks, and nothing can be sharded.
-std::string sharded_text(const RunSetup& setup, const StepGraph& graph);
+std::string sharded_text(const StepOptions& step, int ranks, const StepGraph& graph);
 
 // The arrays of these parameters whose rows ranks share.
 std::vector<SplitArray> split_arrays(const std::vector<Parameter>& parameters);

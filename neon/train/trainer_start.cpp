@@ -123,8 +123,11 @@ void Trainer::make_programs(const StoredRun* resume) {
     if (!setup_.gpu) check_room(runner_->program(), variables_);
     setup_.experiment.fit(graphs_, setup_.layout);
     if (!resume) report_.messages(setup_.experiment.advice(graphs_.back(), setup_.layout));
-    if (const std::string split = split_text(setup_, graphs_.back()); !split.empty()) report_.message(split);
-    if (const std::string shards = sharded_text(setup_, graphs_.back()); !shards.empty()) report_.message(shards);
+    const int ranks = setup_.rank().ranks;
+    if (const std::string split = split_text(setup_.step, ranks, graphs_.back()); !split.empty())
+      report_.message(split);
+    if (const std::string shards = sharded_text(setup_.step, ranks, graphs_.back()); !shards.empty())
+      report_.message(shards);
     if (setup_.buckets && !resume)
       report_.message(padding_text(setup_, training_phase(setup_, span), start_.position.seed));
     if (!span.phase->name.empty()) report_.message(phase_text(span));

@@ -97,9 +97,13 @@ class SplitTable(support.Case):
     def test_says_what_is_split_and_refuses_where_nothing_is(self):
         done = self.neon("-b", "cpu", "-m", "3", self.spec(TOKENS, epochs=1))
         self.assertIn("weights split over 3 devices: Embedding_0; ", done.err)
+        for verb in "check", "program":
+            told = self.neon(verb, "-b", "cpu", "-m", "3", self.spec(TOKENS))
+            self.assertIn("weights split over 3 devices: Embedding_0; ", told.err, verb)
         none = self.spec(split_dense_test.NUMBERS.replace("dense: model", "embedding: model"))
-        self.refused(2, "-b", "cpu", "-m", "2", none, says="parallel: {embedding: model} splits nothing here: no Embedding "
-                     "of its own table, without `vectors`, has a row for each of 2 devices; leave embedding out")
+        for verb in [], ["check"], ["program"]:
+            self.refused(2, *verb, "-b", "cpu", "-m", "2", none, says="parallel: {embedding: model} splits nothing here: no "
+                         "Embedding of its own table, without `vectors`, has a row for each of 2 devices; leave embedding out")
         self.refused(2, "-b", "cpu", "-m", "2", "-u", "8", self.spec(TOKENS), says="leave out -u, or embedding: model")
 
 
