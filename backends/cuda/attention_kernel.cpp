@@ -33,6 +33,7 @@ std::shared_ptr<const Plan> plan_of(const AttentionCase& c, const Device& device
   static std::mutex mutex;
   static std::map<std::pair<CUstream, std::string>, std::weak_ptr<const Plan>> used;
   const std::lock_guard lock(mutex);
+  std::erase_if(used, [](const auto& one) { return one.second.expired(); });
   std::weak_ptr<const Plan>& entry = used[{device.stream(), key_of(c)}];
   if (auto plan = entry.lock()) return plan;
   PlanNeeds needs;
@@ -96,6 +97,8 @@ std::unique_ptr<LibraryKernel> make_attention(const LoweredKernel& kernel, const
     if (c.gradient && cudnn().version() < kClearsSums) return nullptr;
     auto plan = plan_of(c, *device);
     return plan ? std::make_unique<AttentionKernel>(c, std::move(plan), std::move(device)) : nullptr;
+  } catch (const KernelFault&) {  // of a kernel before it
+    throw;
   } catch (const Error& problem) {
     if (problem.kind() != ErrorKind::device) throw;
     return nullptr;  // no such library, or one that does not work here: nothing has run yet, and our own kernels do it

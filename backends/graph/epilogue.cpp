@@ -176,10 +176,10 @@ int Epilogues::summing_product(int sum) const {
 // A bias's gradient goes with that of the weights: both add up over the samples.
 void Epilogues::take_sums(LoweredKernel& kernel, int product) {
   for (int n : uses_[size_t(kernel.inputs[0].id)]) {
-    if (n == graph_.node_count() || kernel.outputs.size() > 1 || summing_product(n) != product ||
-        !may_be_one(with(with(beside_, product), n)))
-      continue;
-    make_one(with(with(beside_, product), n));
+    if (n == graph_.node_count() || kernel.outputs.size() > 1 || summing_product(n) != product) continue;
+    const std::vector<int> together = with(with(beside_, product), n);
+    if (!may_be_one(together)) continue;
+    make_one(together);
     take_node(n);
     kernel.outputs.push_back(graph_.node(n).outputs[0]);
     kernel.attachments.push_back({.kind = Attachment::Kind::sums});
