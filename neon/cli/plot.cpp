@@ -43,9 +43,16 @@ std::vector<std::string> plotted_paths(const CommandLine& line) {
   return paths;
 }
 
+void note_runs_without_curves(const std::vector<ReportedRun>& runs) {
+  for (const ReportedRun& run : runs)
+    if (run.curves.empty()) print_message("note: " + run.path + " has no curves to show");
+}
+
 // Serves the runs until Ctrl-C. They are read anew for each answer, from the files that the command line names.
 void serve_runs(const CommandLine& line, const std::vector<std::string>& paths) {
+  print_each_message_once();
   const std::vector<ReportedRun> begun = plotted_runs(line, paths, true);
+  note_runs_without_curves(begun);
   LiveViews views(line, begun);
   const auto now = [&] {
     std::vector<ReportedRun> runs = plotted_runs(line, paths, false);
@@ -81,10 +88,9 @@ int run_plot(const CommandLine& line) {
   const std::string& png = line.of_verb.png;
   const std::vector<std::string> paths = plotted_paths(line);
   check_plot_options(line.of_verb, page);
-  const std::vector<ReportedRun> runs = plotted_runs(line, paths, !page.empty() || !png.empty());
-  for (const ReportedRun& run : runs)
-    if (run.curves.empty()) print_message("note: " + run.path + " has no curves to show");
   if (line.of_verb.live) return serve_runs(line, paths), 0;
+  const std::vector<ReportedRun> runs = plotted_runs(line, paths, !page.empty() || !png.empty());
+  note_runs_without_curves(runs);
   if (csv) write_curve_table(runs, [](const std::string& record) { print_record(record); });
   if (line.of_verb.text || (!csv && page.empty() && png.empty()))
     for (const std::string& each : runs_as_text(runs, kTextWidth)) print_result(each);

@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <set>
 
 #include "neon/core/message.h"
 
@@ -34,9 +36,36 @@ bool results_to_terminal() {
   return terminal;
 }
 
+// The messages printed, where each is printed once.
+class PrintedOnce {
+ public:
+  static PrintedOnce& of_process() {
+    static PrintedOnce all;
+    return all;
+  }
+  void begin() {
+    const std::lock_guard lock(mutex_);
+    wanted_ = true;
+  }
+  bool is_new(const std::string& line) {
+    const std::lock_guard lock(mutex_);
+    return !wanted_ || printed_.insert(line).second;
+  }
+
+ private:
+  std::mutex mutex_;
+  bool wanted_ = false;
+  std::set<std::string> printed_;
+};
+
 }  // namespace
 
-void print_message(std::string_view line) { put(stderr, message_line(line) + "\n"); }
+void print_message(std::string_view line) {
+  const std::string shown = message_line(line);
+  if (PrintedOnce::of_process().is_new(shown)) put(stderr, shown + "\n");
+}
+
+void print_each_message_once() { PrintedOnce::of_process().begin(); }
 
 void print_listing(std::string_view lines) {
   while (!lines.empty()) {

@@ -9,6 +9,10 @@ namespace neon {
 // A message on stderr: one line, made safe and cut by message_line.
 void print_message(std::string_view line);
 
+// From now on print_message leaves out a message that it has printed: this process repeats work whose messages stay
+// the same.
+void print_each_message_once();
+
 // Lines of our own making on stderr (a program), one below the other; each is made safe by printable, never cut.
 void print_listing(std::string_view lines);
 

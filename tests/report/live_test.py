@@ -149,6 +149,25 @@ epochs: 1000000
         server.send_signal(signal.SIGINT)
         self.assertEqual(server.wait(10), 0)
 
+    def test_each_note_is_said_once(self):
+        """The runs are read again for each answer: here a checkpoint beside what an interrupted save left over."""
+        self.spec()
+        self.neon("s.yaml", "-r", "1", "-e", "1", "-s", "m.safetensors")
+        self.write("m.safetensors.part", "")
+        server = self.start("plot", "m.safetensors", "--live", "--port", "0")
+        self.addCleanup(server.kill)
+        lines = []
+        while not lines or "shows the runs" not in lines[-1]:
+            lines.append(server.stderr.readline())
+        self.port = int(re.search(r":(\d+)/", lines[-1])[1])
+        for _ in range(2):
+            self.run_shown(lambda run: run["curves"] is not None)
+            time.sleep(1.1)  # data are read at most once a second
+        server.send_signal(signal.SIGINT)
+        lines += server.communicate(timeout=10)[1].splitlines(keepends=True)
+        left_over = [line for line in lines if "m.safetensors.part is left over" in line]
+        self.assertEqual((len(left_over), len(set(lines))), (1, len(lines)), lines)
+
 
 if __name__ == "__main__":
     support.main()
