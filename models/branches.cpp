@@ -1,6 +1,7 @@
 // Branches of one input, or of an input each, merged: MergeSum adds them, MergeMean takes their mean, MergeProduct
 // multiplies them, MergeConcat, MergeBroadcast and MergeMultistream put them side by side. Images have their feature
-// maps put side by side; with merge: stack, and for anything else, all numbers of a sample.
+// maps put side by side; with merge: stack, and for anything else, all numbers of a sample. MergeConcatSequence and
+// merge: recurrent put steps one after the other.
 #include <algorithm>
 
 #include "models/container.h"
@@ -125,6 +126,48 @@ Expr side_by_side(LayerContext& context, std::vector<Expr> outputs, bool stack) 
   return along_last_axis(context, outputs);
 }
 
+// The outputs of branches as sequences that follow one another, (N,T,F) or one step (N,F) each -> (N, all steps, F).
+Expr one_after_the_other(LayerContext& context, const std::vector<Expr>& outputs) {
+  std::vector<Value> parts;
+  Value lengths;
+  int64_t steps = 0, features = 0;
+  for (const Expr& given : outputs) {
+    const bool is_row = given.shape().rank() == 2 && !context.are_tokens(given);
+    const Shape& shape = given.shape();
+    if (!is_row && !context.is_sequence(given))
+      fail(ErrorKind::config,
+           "merge: recurrent joins the steps of sequences, or rows of features as one step each, but ",
+           "these branches have ", numbered(context, outputs));
+    const Expr y = is_row ? reshape(given, {shape[0], 1, shape[1]}) : given;
+    if (parts.empty()) features = y.shape()[2];
+    if (y.shape()[2] != features)
+      fail(ErrorKind::config, "the steps to join must have as many features each, but these branches have ",
+           numbered(context, outputs));
+    if (lengths)
+      fail(ErrorKind::config, "sequences of different lengths can only be the last branch, but these branches have ",
+           numbered(context, outputs));
+    if (!is_row) lengths = context.lengths(given);
+    if (lengths) lengths = cast(cast(context.expr(lengths), DType::f32) + double(steps), DType::i32);
+    parts.push_back(y);
+    steps += y.shape()[1];
+  }
+  Expr out{context.graph, parts.size() == 1 ? parts[0] : context.graph.add("concat", parts, {{"axis", int64_t(1)}})};
+  context.mark_sequence(out);
+  if (lengths) context.set_lengths(out, lengths);
+  return out;
+}
+
+struct MergeConcatSequence : Branches<BranchesParams> {
+  using Branches::Branches;
+  Sight sight() const override { return Sight::any; }
+  Expr merge(LayerContext& context, const std::vector<Expr>& outputs) const override {
+    return one_after_the_other(context, outputs);
+  }
+};
+NEON_REGISTER(Layer, MergeConcatSequence,
+              "Joins the steps of branches: those of the second follow those of the first. A row of features is one "
+              "step.");
+
 struct MergeConcat : Branches<BranchesParams> {
   using Branches::Branches;
   Expr merge(LayerContext& context, const std::vector<Expr>& outputs) const override {
@@ -137,25 +180,29 @@ struct MergeBroadcastParams : BranchesParams {
   std::string merge = "stack";
   static void describe(auto&& p) {
     BranchesParams::describe(p);
-    p("merge", &MergeBroadcastParams::merge, "Axis to join along: depth joins feature maps, stack joins all features.",
-      one_of({"depth", "stack"}));
+    p("merge", &MergeBroadcastParams::merge,
+      "Axis to join along: depth joins feature maps, stack joins all features, recurrent joins the steps of sequences, "
+      "where a row of features is one step.",
+      one_of({"depth", "stack", "recurrent"}));
   }
 };
-struct MergeBroadcast : Branches<MergeBroadcastParams> {
+struct JoinedBranches : Branches<MergeBroadcastParams> {
   using Branches::Branches;
+  Sight sight() const override { return params.merge == "recurrent" ? Sight::any : Sight::step; }
   Expr merge(LayerContext& context, const std::vector<Expr>& outputs) const override {
+    if (params.merge == "recurrent") return one_after_the_other(context, outputs);
     return side_by_side(context, outputs, params.merge == "stack");
   }
+};
+struct MergeBroadcast : JoinedBranches {
+  using JoinedBranches::JoinedBranches;
 };
 NEON_REGISTER(Layer, MergeBroadcast, "MergeConcat under the name of neon 1.1 and later, with a choice of the axis.",
               {"BranchLayer"});
 
-struct MergeMultistream : Branches<MergeBroadcastParams> {
-  using Branches::Branches;
+struct MergeMultistream : JoinedBranches {
+  using JoinedBranches::JoinedBranches;
   int most_inputs() const override { return std::max(1, int(params.layers.size())); }
-  Expr merge(LayerContext& context, const std::vector<Expr>& outputs) const override {
-    return side_by_side(context, outputs, params.merge == "stack");
-  }
 };
 NEON_REGISTER(
     Layer, MergeMultistream,

@@ -227,6 +227,45 @@ TEST_CASE("each branch of a MergeMultistream has an input of its own") {
   CHECK(error("[" + parts + "{MergeMultistream: {inputs: [one, rest]}}]") == "");
 }
 
+TEST_CASE("steps of branches follow one another") {
+  const auto joined = [](const std::string& layer, std::vector<double>& values, std::vector<double>& lengths) {
+    Graph graph;
+    LayerContext context(graph, false, DType::f64, 0);
+    const Expr x(graph, graph.input("x", DType::f64, {2, 3, 2}));
+    context.data_axes = {Axis::sample, Axis::time, Axis::feature};
+    context.data_lengths = graph.input("lengths", DType::i32, {2});
+    const Network network = network_of(yaml_of(layer));
+    const Expr y = network.forward(context, x);
+    CHECK(context.is_sequence(y));
+    graph.output("y", y);
+    graph.output("steps", context.lengths(y));
+    Variables variables;
+    const auto program = compile_for_cpu(graph, variables, {});
+    std::vector<double> numbers;
+    for (int i = 0; i < 12; ++i) numbers.push_back(i);
+    const std::vector<int32_t> counts = {3, 1};
+    program->bind("x", numbers.data());
+    program->bind("lengths", counts.data());
+    program->run(1);
+    for (int64_t i = 0; i < program->output("y").elements(); ++i) values.push_back(program->output("y").at(i));
+    for (int64_t i = 0; i < 2; ++i) lengths.push_back(program->output("steps").at(i));
+  };
+  // The last step of a sample is a row, and comes first.
+  for (const std::string name : {"MergeConcatSequence: {", "MergeBroadcast: {merge: recurrent, "}) {
+    std::vector<double> values, lengths;
+    joined("[" + name + "layers: [[RecurrentLast], [SkipNode]]}]", values, lengths);
+    CHECK(values == std::vector<double>{4, 5, 0, 1, 2, 3, 4, 5, 6, 7, 6, 7, 8, 9, 10, 11});
+    CHECK(lengths == std::vector<double>{4, 2});
+  }
+  CHECK_THAT(error("[{MergeBroadcast: {merge: recurrent, layers: [[SkipNode], [SkipNode]]}}]"),
+             Contains("joins the steps of sequences, or rows of features as one step each") &&
+                 Contains("1 (4, 8, 8), 2 (4, 8, 8)"));
+  const std::string row = "[Affine: {nout: 3, init: Kaiming}]";
+  CHECK(described("[{MergeConcatSequence: {layers: [" + row + ", " + row + "]}}]", {4, 8, 8}).output == Shape{2, 3});
+  CHECK_THAT(error("[{MergeConcatSequence: {layers: [" + row + ", [Affine: {nout: 4, init: Kaiming}]]}}]"),
+             Contains("must have as many features each") && Contains("1 (3), 2 (4)"));
+}
+
 TEST_CASE("a tree gives an output for each branch, or while training alone") {
   const std::string affine = "{Affine: {nout: 3, init: Kaiming, activation: Softmax}}";
   for (const char* kind : {"Tree", "SingleOutputTree"}) {
@@ -312,6 +351,7 @@ TEST_CASE("layers that are no branches are told so, with their place") {
              Contains("MergeSum.layers[0]: a branch without layers; SkipNode passes its input on"));
   CHECK_THAT(error("[{MergeSum: [[{Convv: {nofm: 3}}]]}]"), Contains("unknown layer 'Convv'; did you mean Conv"));
   CHECK_THAT(error("[{MergeSum: [[" + kConv + "0}]]}]"), Contains("spec.yaml:1:"));
-  CHECK_THAT(error("[{MergeBroadcast: {layers: [SkipNode], merge: deep}}]"), Contains("one of depth, stack"));
+  CHECK_THAT(error("[{MergeBroadcast: {layers: [SkipNode], merge: deep}}]"),
+             Contains("one of depth, stack, recurrent"));
   CHECK_THAT(error("[{Sequential: {name: s}}]"), Contains("'layers' is missing"));
 }
