@@ -72,6 +72,8 @@ std::vector<Case> cases_of_sequences(const TempDir& dir) {
           {"IMDB", {{"steps", "3"}}},
           {"BABI", {{"task", "2"}}},
           {"CopyTask", {{"length", "3"}, {"ntrain", "20"}, {"ntest", "5"}, {"validation", "5"}}},
+          {"RepeatCopyTask", {{"length", "3"}, {"ntrain", "30"}, {"ntest", "5"}, {"validation", "5"}}},
+          {"PrioritySortTask", {{"length", "3"}, {"ntrain", "30"}, {"ntest", "5"}, {"validation", "5"}}},
           {"Reversal", {{"length", "3"}, {"symbols", "4"}, {"ntrain", "40"}, {"ntest", "5"}, {"validation", "5"}}},
           {"SpokenDigits", {{"digits", "2"}, {"ntrain", "60"}, {"ntest", "5"}, {"validation", "10"}}},
           {"Lissajous", {{"steps", "4"}, {"ntrain", "20"}, {"ntest", "5"}, {"validation", "5"}}},

@@ -1,6 +1,8 @@
 // Texts as tokens and as pieces of streams, against their definitions.
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "datasets/batch_stream.h"
 #include "datasets/vocabulary.h"
@@ -305,6 +307,54 @@ TEST_CASE("symbols to copy and curves to go on with") {
           Approx(std::sin(2 * M_PI * double(point + 1) / 6 + M_PI / 4)).margin(1e-6));
   }
   CHECK(curve.test.inputs.at(0) == curve.train.targets.at(38));
+}
+
+TEST_CASE("symbols to give back several times") {
+  const Data data =
+      make("RepeatCopyTask", {{"length", "3"}, {"repeats", "2"}, {"symbols", "4"}, {"ntrain", "60"}})->load(offline());
+  const int64_t steps = 3 + 1 + 3 * 2 + 1;
+  REQUIRE(data.train.inputs.shape() == Shape{60, steps});
+  CHECK((data.tokens == 7 && data.classes == 5));
+  std::set<std::pair<size_t, int>> drawn;
+  for (int64_t i = 0; i < 60; ++i) {
+    const auto input = [&](int64_t t) { return int(data.train.inputs.at(i * steps + t)); };
+    const auto target = [&](int64_t t) { return int(data.train.targets.at(i * steps + t)); };
+    std::vector<int> wanted;
+    int64_t t = 0;
+    for (; input(t) < 4; ++t) wanted.push_back(input(t));
+    const int copies = input(t) - 3;
+    REQUIRE((copies == 1 || copies == 2));
+    drawn.insert({wanted.size(), copies});
+    if (copies == 2) wanted.insert(wanted.end(), wanted.begin(), wanted.begin() + t);
+    wanted.push_back(4);
+    for (int64_t k = 0; k <= t; ++k) CHECK(target(k) == -1);
+    for (const int symbol : wanted) CHECK((input(++t) == 6 && target(t) == symbol));
+    for (++t; t < steps; ++t) CHECK((input(t) == -1 && target(t) == -1));
+  }
+  CHECK(drawn.size() == 6);
+}
+
+TEST_CASE("symbols to give back by their priorities") {
+  const Data data = make("PrioritySortTask", {{"length", "5"}, {"symbols", "4"}, {"ntrain", "30"}})->load(offline());
+  REQUIRE(data.train.inputs.shape() == Shape{30, 10, 6});
+  for (int64_t i = 0; i < 30; ++i) {
+    std::map<double, int> by_priority;
+    const auto input = [&](int64_t t, int64_t k) { return data.train.inputs.at((i * 10 + t) * 6 + k); };
+    for (int64_t t = 0; t < 5; ++t) {
+      int symbol = 0, ones = 0;
+      for (int k = 0; k < 4; ++k)
+        if (input(t, k) == 1) symbol = k, ++ones;
+      CHECK((ones == 1 && input(t, 5) == 0 && data.train.targets.at(i * 10 + t) == -1));
+      CHECK((input(t, 4) >= -1 && input(t, 4) <= 1));
+      by_priority[-input(t, 4)] = symbol;
+    }
+    REQUIRE(by_priority.size() == 5);
+    int64_t t = 5;
+    for (const auto& [priority, symbol] : by_priority) {
+      for (int k = 0; k < 6; ++k) CHECK(input(t, k) == (k == 5 ? 1 : 0));
+      CHECK(data.train.targets.at(i * 10 + t++) == symbol);
+    }
+  }
 }
 
 TEST_CASE("streams: batch j has piece j of each, the pieces of a stream follow one another, and none is lost") {
