@@ -13,6 +13,11 @@ namespace {
 struct Moments {
   int64_t count = 0, missing = 0;
   double mean = 0, deviation = 1;
+  // 1 where all values are alike.
+  void set_deviation(double squares) {
+    const double found = std::sqrt(squares / double(count));
+    deviation = found > 0 ? found : 1;
+  }
 };
 
 Moments moments_of(int64_t rows, auto&& value) {
@@ -27,8 +32,41 @@ Moments moments_of(int64_t rows, auto&& value) {
   out.mean = sum / double(out.count);
   for (int64_t row = 0; row < rows; ++row)
     if (const double x = value(row); !std::isnan(x)) squares += (x - out.mean) * (x - out.mean);
-  const double deviation = std::sqrt(squares / double(out.count));
-  if (deviation > 0) out.deviation = deviation;
+  out.set_deviation(squares);
+  return out;
+}
+
+// The same of each column of `cells` (rows, width). A thread walks over the rows with some columns, all of a cache
+// line at least, so that each line is read once.
+std::vector<Moments> moments_of_columns(std::span<const float> cells, size_t width) {
+  constexpr size_t kLeastColumns = 32;
+  const size_t rows = cells.size() / std::max<size_t>(width, 1);
+  std::vector<Moments> out(width);
+  std::vector<double> sums(width), squares(width), missing(width);
+  const auto threads = size_t(available_threads());
+  const size_t step = std::max(kLeastColumns, (width + threads - 1) / threads);
+#pragma omp parallel for num_threads(int(threads))
+  for (size_t begin = 0; begin < width; begin += step) {
+    const size_t end = std::min(width, begin + step);
+    for (size_t row = 0; row < rows; ++row)
+      for (size_t k = begin; k < end; ++k) {
+        const double x = double(cells[row * width + k]);
+        sums[k] += std::isnan(x) ? 0 : x;
+        missing[k] += std::isnan(x) ? 1 : 0;
+      }
+    for (size_t k = begin; k < end; ++k) {
+      out[k].missing = int64_t(missing[k]);
+      out[k].count = int64_t(rows) - out[k].missing;
+      if (out[k].count > 0) out[k].mean = sums[k] / double(out[k].count);
+    }
+    for (size_t row = 0; row < rows; ++row)
+      for (size_t k = begin; k < end; ++k) {
+        const double x = double(cells[row * width + k]) - out[k].mean;
+        squares[k] += std::isnan(x) ? 0 : x * x;
+      }
+    for (size_t k = begin; k < end; ++k)
+      if (out[k].count > 0) out[k].set_deviation(squares[k]);
+  }
   return out;
 }
 
@@ -40,7 +78,8 @@ class CodeLearner {
         rows_(rows.as<float>()),
         count_(rows.shape()[0]),
         width_(rows.shape()[1]),
-        context_(context) {}
+        context_(context),
+        numbers_(moments_of_columns(rows_, size_t(width_))) {}
 
   void learn(KnownColumn& column) const {
     const auto cell = [&](int64_t row) { return double(rows_[size_t(row * width_) + column.place]); };
@@ -52,10 +91,12 @@ class CodeLearner {
     for (size_t k = 0; texts && k < texts->texts.size(); ++k)
       values.push_back(code.kind == ColumnKind::date ? parse_date(texts->texts[k], code.form).days
                                                      : boolean_of(texts->texts[k]));
-    const Moments moments = moments_of(count_, [&](int64_t row) {
-      const double value = cell(row);
-      return values.empty() || std::isnan(value) ? value : values[size_t(value)];
-    });
+    const Moments moments = texts ? moments_of(count_,
+                                               [&](int64_t row) {
+                                                 const double code = cell(row);
+                                                 return std::isnan(code) ? code : values[size_t(code)];
+                                               })
+                                  : numbers_[column.place];
     code.indicator = moments.missing > 0;
     code.fill = moments.mean;
     if (column.as_is || code.kind == ColumnKind::boolean) return;
@@ -90,6 +131,7 @@ class CodeLearner {
   const std::span<const float> rows_;
   const int64_t count_, width_;
   const DataContext& context_;
+  const std::vector<Moments> numbers_;  // by place, of columns of numbers
 };
 
 }  // namespace

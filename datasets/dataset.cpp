@@ -171,15 +171,27 @@ Split rows_of(const Split& from, const std::vector<int64_t>& rows) {
   return out;
 }
 
-void split_rows(const Split& all, std::vector<int64_t> order, int64_t train_count, Split& first, Split& rest) {
-  const auto middle = order.begin() + long(train_count);
-  std::sort(order.begin(), middle);
-  std::sort(middle, order.end());
-  auto part = [&](auto begin, auto end) {
-    const std::vector<int64_t> rows(begin, end);
-    return rows.empty() ? Split{} : rows_of(all, rows);
+namespace {
+
+// Different rows of n, as they lie.
+std::vector<int64_t> as_they_lie(std::span<const int64_t> rows, int64_t n) {
+  std::vector<bool> among(static_cast<size_t>(n));
+  for (const int64_t row : rows) among[size_t(row)] = true;
+  std::vector<int64_t> out;
+  out.reserve(rows.size());
+  for (int64_t row = 0; row < n; ++row)
+    if (among[size_t(row)]) out.push_back(row);
+  return out;
+}
+
+}  // namespace
+
+void split_rows(const Split& all, const std::vector<int64_t>& order, int64_t train_count, Split& first, Split& rest) {
+  const std::span<const int64_t> rows(order);
+  const auto part = [&](std::span<const int64_t> of) {
+    return of.empty() ? Split{} : rows_of(all, as_they_lie(of, all.size()));
   };
-  Split a = part(order.begin(), middle), b = part(middle, order.end());
+  Split a = part(rows.first(size_t(train_count))), b = part(rows.subspan(size_t(train_count)));
   first = std::move(a);
   rest = std::move(b);
 }

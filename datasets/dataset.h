@@ -172,6 +172,6 @@ GroupedSamples grouped_samples(const Split& split, int64_t classes);
 Split rows_of(const Split& from, const std::vector<int64_t>& rows);
 
 // Splits the rows of `all` into the first `train_count` of `order` and the rest, each in the order of the file.
-void split_rows(const Split& all, std::vector<int64_t> order, int64_t train_count, Split& first, Split& rest);
+void split_rows(const Split& all, const std::vector<int64_t>& order, int64_t train_count, Split& first, Split& rest);
 
 }  // namespace neon

@@ -58,7 +58,7 @@ LabelClasses::LabelClasses(std::span<const std::string_view> labels, bool all_nu
   std::unordered_map<std::string, std::string_view> spellings;  // of numbers among texts
   for (size_t i = 0; i < labels.size(); ++i) {
     const std::string_view label = labels[i];
-    if (!by_spelling_.emplace(label, 0).second) continue;
+    if (!by_spelling_.try_emplace(label, 0).second) continue;
     if (!is_utf8(label)) fail_at(i, text(in_quotes(label), " is not UTF-8; save the file as UTF-8"));
     const std::string name = label_name(label);
     by_name_.emplace(numbers_ ? name : std::string(label), 0);

@@ -10,16 +10,24 @@
 
 namespace neon {
 
+namespace {
+
+char small(char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; }
+
+}  // namespace
+
 MissingMarks::MissingMarks(const std::vector<std::string>& marks) {
   for (const std::string& mark : marks) {
+    if (mark.empty()) continue;  // the empty cell is missing in any case
     marks_.push_back(lower(mark));
     longest_ = std::max(longest_, mark.size());
+    begins_[uint8_t(small(mark[0]))] = true;
   }
 }
 
 bool MissingMarks::contains(std::string_view cell) const {
   if (cell.empty()) return true;
-  if (cell.size() > longest_) return false;
+  if (cell.size() > longest_ || !begins_[uint8_t(small(cell[0]))]) return false;
   return std::ranges::find(marks_, lower(cell)) != marks_.end();
 }
 

@@ -1,5 +1,7 @@
 // The kinds of cells: one rule for every table (CSV, ImageList, predict).
 #pragma once
+#include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +22,7 @@ class MissingMarks {
  private:
   std::vector<std::string> marks_;  // in small letters
   size_t longest_ = 0;
+  std::array<bool, 256> begins_ = {};  // by small letter or other byte: whether a mark begins with it
 };
 
 enum class CellKind { missing, number, text };

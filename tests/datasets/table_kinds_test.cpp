@@ -54,6 +54,32 @@ TEST_CASE("numbers are standardised and missing ones become the mean, with an in
   CHECK(coded_row(plain, 3) == CodedRow{7, 0, 0});
 }
 
+TEST_CASE("each of many columns has the mean and deviation of its own cells") {
+  constexpr int kColumns = 101, kRows = 9;
+  const auto cell = [](int row, int column) { return double((row * row * 7 + column * 13) % 29 + column); };
+  const auto is_missing = [](int row, int column) { return row == column % kRows && column % 3 == 0; };
+  std::string content;
+  for (int column = 0; column < kColumns; ++column) content += text("c", column, ',');
+  content += "k\n";
+  for (int row = 0; row < kRows; ++row) {
+    for (int column = 0; column < kColumns; ++column)
+      content += is_missing(row, column) ? "," : text(cell(row, column), ',');
+    content += row % 2 ? "a\n" : "b\n";
+  }
+  const Data data = coded(content).data;
+  for (int column = 0; column < kColumns; ++column) {
+    double count = 0, sum = 0, squares = 0;
+    for (int row = 0; row < kRows; ++row)
+      if (!is_missing(row, column)) ++count, sum += cell(row, column);
+    for (int row = 0; row < kRows; ++row)
+      if (!is_missing(row, column)) squares += std::pow(cell(row, column) - sum / count, 2);
+    const ColumnCode& code = data.table.codes[size_t(column)];
+    REQUIRE(code.mean == Approx(sum / count));
+    REQUIRE(code.deviation == Approx(std::sqrt(squares / count)));
+    REQUIRE(code.indicator == (column % 3 == 0));
+  }
+}
+
 TEST_CASE("a category has a number of its own, in the order of names, and missing ones another") {
   const Data data = coded("c,d,k\nred,u,a\nblue,v,b\n?,u,a\nred,v,b\ngreen,u,a\n").data;
   CHECK(data.table.codes[0].categories == std::vector<std::string>{"blue", "green", "red"});
