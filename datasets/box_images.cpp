@@ -1,7 +1,9 @@
 // BoxImages: images, and a table of the objects in them.
+#include <omp.h>
+
 #include <algorithm>
 
-#include "datasets/box_table.h"
+#include "datasets/box_samples.h"
 #include "datasets/image_samples.h"
 #include "neon/core/box_rows.h"
 #include "neon/core/paths.h"
@@ -11,7 +13,7 @@ namespace neon {
 
 namespace {
 
-struct BoxImagesParams {
+struct BoxImagesParams : StreamParams {
   std::string path, test_path, root;
   SampleSize size;
   int64_t channels = 3, most = 0;
@@ -32,6 +34,7 @@ struct BoxImagesParams {
     p("most", &BoxImagesParams::most, "Most boxes of an image. 0: as many as one has. neon refuses an image with more.",
       closed(0, 4096));
     p("normalize", &BoxImagesParams::normalize, "Scales pixels to 0 to 1 instead of 0 to 255.");
+    StreamParams::describe(p);
   }
 };
 
@@ -46,8 +49,9 @@ class BoxImages : public Parametrized<Dataset, BoxImagesParams> {
     Data out;
     out.meaning() = meaning(tables);
     out.source = tables.path;
-    out.train = load_images(tables, tables.train);
-    if (!tables.test.images.empty()) out.test = load_images(tables, tables.test);
+    const bool streamed = is_streamed(tables, context);
+    out.train = load_images(tables, tables.train, streamed);
+    if (!tables.test.images.empty()) out.test = load_images(tables, tables.test, streamed);
     return finish(std::move(out), context);
   }
 
@@ -62,12 +66,14 @@ class BoxImages : public Parametrized<Dataset, BoxImagesParams> {
     out.target = {tables.most, kBoxNumbers};
     out.train_size = int64_t(tables.train.images.size());
     out.test_size = int64_t(tables.test.images.size());
+    out.streamed = is_streamed(tables, context);
     return finish(out);
   }
 
  private:
   struct Tables {
     std::string path, root;
+    std::shared_ptr<const ImageStore> store;
     BoxTable train, test;
     int64_t most = 1;
   };
@@ -81,6 +87,7 @@ class BoxImages : public Parametrized<Dataset, BoxImagesParams> {
     if (params.root.empty()) context.check_may_read(out.root, params.path);
     else out.root = find_image_store(params.root, context, looked_for);
     if (out.root.empty()) fail(ErrorKind::data, params.root, ": no such folder or archive; looked for ", looked_for);
+    out.store = open_image_store(out.root);
     out.train = read_boxes(path);
     if (!params.test_path.empty()) out.test = read_boxes(find_data_file(params.test_path, context), out.train.classes);
     for (const BoxTable* table : {&out.train, &out.test})
@@ -90,6 +97,14 @@ class BoxImages : public Parametrized<Dataset, BoxImagesParams> {
         out.most = std::max({out.most, params.most, int64_t(image.boxes.size())});
       }
     return out;
+  }
+
+  bool is_streamed(const Tables& tables, const DataContext& context) const {
+    const double pixels = double(params.size.height * params.size.width * params.channels);
+    const double each = pixels + double(tables.most * kBoxNumbers) * sizeof(float);
+    const size_t images = tables.train.images.size() + tables.test.images.size();
+    return neon::is_streamed(params, double(images) * each, common.memory_share, tables.store->only_in_order(),
+                             context);
   }
 
   SampleMeaning meaning(const Tables& tables) const {
@@ -105,53 +120,37 @@ class BoxImages : public Parametrized<Dataset, BoxImagesParams> {
     return out;
   }
 
-  Split load_images(const Tables& tables, const BoxTable& table) const {
-    const auto store = open_image_store(tables.root);
+  Split load_images(const Tables& tables, const BoxTable& table, bool streamed) const {
     const auto n = int64_t(table.images.size());
-    const int64_t height = params.size.height, width = params.size.width;
-    check_room_to_hold(double(n * height * width * params.channels), tables.path);
-    Split out{Tensor(DType::u8, {n, height, width, params.channels}),
-              Tensor(DType::f32, {n, tables.most, kBoxNumbers})};
-    std::vector<std::string> troubles(static_cast<size_t>(n));
+    const auto samples =
+        std::make_shared<BoxSamples>(BoxForm{params.size, params.channels, tables.most}, tables.store, table.images);
+    Split out;
+    if (streamed) {
+      out.rows = samples;
+    } else {
+      check_room_to_hold(double(n) * double(samples->bytes()), tables.path);
+      out.inputs = Tensor(DType::u8, {n, params.size.height, params.size.width, params.channels});
+      out.targets = Tensor(DType::f32, Shape{n}.concat(samples->target()));
+      read_all(*samples, out);
+    }
+    out.identity = samples->identity();
+    return out;
+  }
+
+  static void read_all(const BoxSamples& samples, Split& to) {
+    std::vector<std::string> troubles(static_cast<size_t>(samples.size()));
     const int threads = available_threads();
+    std::vector<ReadScratch> scratches(static_cast<size_t>(threads));
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
-    for (int64_t i = 0; i < n; ++i) try {
-        load_image(*store, table.images[size_t(i)], out.inputs.rows(i, 1).as<uint8_t>(),
-                   out.targets.rows(i, 1).as<float>());
+    for (int64_t i = 0; i < samples.size(); ++i) try {
+        samples.read_row(i, std::as_writable_bytes(to.inputs.rows(i, 1).as<uint8_t>()),
+                         std::as_writable_bytes(to.targets.rows(i, 1).as<float>()),
+                         scratches[size_t(omp_get_thread_num())]);
       } catch (const std::exception& error) {
         troubles[size_t(i)] = error.what();
       }
     for (const std::string& trouble : troubles)
       if (!trouble.empty()) fail(ErrorKind::data, trouble);
-    return out;
-  }
-
-  void load_image(const ImageStore& store, const ListedImage& listed, std::span<uint8_t> pixels,
-                  std::span<float> rows) const {
-    if (!std::ranges::binary_search(store.names(), listed.file))
-      fail(ErrorKind::data, store.path(), ": has no image ", in_quotes(listed.file), "; root: gives another folder");
-    const Tensor image = read_image(store.content(listed.file), {params.channels, 0}, store.where(listed.file));
-    const ImageSize size{image.shape()[0], image.shape()[1]};
-    resize_middle(image.as<uint8_t>().data(), size, params.channels, params.size, pixels, elementwise::active_level(),
-                  true);
-    for (size_t k = 0; k * kBoxNumbers < rows.size(); ++k) {
-      float* const row = &rows[k * kBoxNumbers];
-      std::fill_n(row, kBoxNumbers, 0.0f);
-      row[0] = -1;
-      if (k < listed.boxes.size()) fill_row(listed.boxes[k], size, row);
-    }
-  }
-
-  // A border may lie a pixel outside, as where the first pixel is 1.
-  static void fill_row(const ListedBox& box, const ImageSize& size, float* row) {
-    const auto& [x1, y1, x2, y2] = box.corners;
-    const auto width = double(size.width), height = double(size.height);
-    if (!(x1 < x2 && y1 < y2) || x1 < -1 || y1 < -1 || x2 > width + 1 || y2 > height + 1)
-      fail(ErrorKind::data, box.where, ": the box from ", x1, ", ", y1, " to ", x2, ", ", y2,
-           " does not lie in its image of ", size.width, " x ", size.height, " pixels");
-    const auto share = [](double at, double of) { return float(std::clamp(at / of, 0.0, 1.0)); };
-    row[0] = float(box.label), row[5] = box.difficult ? 1 : 0;
-    row[1] = share(x1, width), row[2] = share(y1, height), row[3] = share(x2, width), row[4] = share(y2, height);
   }
 };
 NEON_REGISTER(Dataset, BoxImages,

@@ -137,12 +137,21 @@ class ChosenRows : public RowReader {
   int64_t size() const override { return int64_t(rows_.size()); }
   size_t input_bytes() const override { return from_->input_bytes(); }
   size_t target_bytes() const override { return from_->target_bytes(); }
+  DType dtype() const override { return from_->dtype(); }
+  DType target_dtype() const override { return from_->target_dtype(); }
+  Shape target() const override { return from_->target(); }
+  int64_t label_count() const override { return size() * labels_of_one(); }
+  int32_t label(int64_t i) const override {
+    return from_->label(rows_[size_t(i / labels_of_one())] * labels_of_one() + i % labels_of_one());
+  }
+  int64_t at_once() const override { return from_->at_once(); }
   void read_row(int64_t index, std::span<std::byte> input, std::span<std::byte> target,
                 ReadScratch& scratch) const override {
     from_->read_row(rows_[size_t(index)], input, target, scratch);
   }
 
  private:
+  int64_t labels_of_one() const { return from_->label_count() / from_->size(); }
   const std::shared_ptr<const RowReader> from_;
   const std::vector<int64_t> rows_;
 };

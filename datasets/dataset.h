@@ -20,7 +20,7 @@ struct Split {
   Tensor targets;
   // In place of both for streamed samples: u8, with i32 class labels.
   std::shared_ptr<const SampleReader> reader;
-  // In place of both for streamed tokens (T): i32, with as many i32 targets.
+  // In place of both for other streamed samples: tokens (T), i32, with as many targets, or images with boxes.
   std::shared_ptr<const RowReader> rows;
   // The names, labels and sizes of the files of the samples, as a text; "" without files. The text is the same whether
   // samples are streamed or held in memory.
@@ -35,20 +35,20 @@ struct Split {
   int64_t size() const {
     return reader ? reader->size() : rows ? rows->size() : inputs.empty() ? 0 : inputs.shape()[0];
   }
-  DType dtype() const { return reader ? DType::u8 : rows ? DType::i32 : inputs.dtype(); }
+  DType dtype() const { return reader ? DType::u8 : rows ? rows->dtype() : inputs.dtype(); }
   // Whether each sample has one class. Otherwise, where there are classes, each pixel has one.
   bool labels_samples() const { return reader || (targets.dtype() == DType::i32 && targets.shape().rank() == 1); }
   // Where there are classes: whether targets are boxes of objects.
   bool has_boxes() const { return !reader && !rows && targets.dtype() == DType::f32; }
   // Label i of label_count(): of a sample, a pixel, a step or a box. A step without a label has -1, and a row that is
-  // no box. None of streamed tokens.
+  // no box. None of streamed tokens, and of streamed boxes alone what their tables say.
   int64_t label_count() const {
     if (has_boxes()) return targets.elements() / kBoxNumbers;
-    return reader ? reader->size() : rows ? 0 : targets.elements();
+    return reader ? reader->size() : rows ? rows->label_count() : targets.elements();
   }
   int32_t label(int64_t i) const {
     if (has_boxes()) return int32_t(targets.at(i * kBoxNumbers));
-    return reader ? reader->label(i) : targets.as<int32_t>()[size_t(i)];
+    return reader ? reader->label(i) : rows ? rows->label(i) : targets.as<int32_t>()[size_t(i)];
   }
 };
 

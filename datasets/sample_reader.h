@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "datasets/resize.h"
+#include "neon/core/dtype.h"
 #include "neon/core/shape.h"
 
 namespace neon {
@@ -49,6 +50,12 @@ class RowReader {
   virtual size_t input_bytes() const = 0;   // of a sample
   virtual size_t target_bytes() const = 0;  // 0: the target is the input itself
   size_t bytes() const { return input_bytes() + target_bytes(); }
+  virtual DType dtype() const { return DType::i32; }         // of inputs
+  virtual DType target_dtype() const { return DType::i32; }  // i32 or f32
+  virtual Shape target() const { return {}; }                // of a sample; rank 0: that of the input
+  // Classes that are known without reading: label i of label_count(), of samples or of the boxes in them.
+  virtual int64_t label_count() const { return 0; }
+  virtual int32_t label(int64_t) const { return -1; }
   // Samples that a thread takes at once: a few, so that all threads work on the batch needed next.
   virtual int64_t at_once() const { return 8; }
   // By any thread, each with a scratch of its own; throws a data error.
@@ -62,7 +69,7 @@ class RowReader {
 class SampleReader : public RowReader {
  public:
   virtual Shape sample() const = 0;  // (C,H,W); it lies (H,W,C)
-  virtual int32_t label(int64_t index) const = 0;
+  int32_t label(int64_t index) const override = 0;
   // Writes the sample's pixels and returns its label; as read_row.
   virtual int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch& scratch) const = 0;
   // A checksum of the bytes that the sample is read from, undecoded; throws a data error.
@@ -72,6 +79,9 @@ class SampleReader : public RowReader {
 
   size_t input_bytes() const final { return size_t(sample().elements()); }
   size_t target_bytes() const final { return sizeof(int32_t); }
+  DType dtype() const final { return DType::u8; }
+  Shape target() const final { return {1}; }
+  int64_t label_count() const final { return size(); }
   void read_row(int64_t index, std::span<std::byte> input, std::span<std::byte> target,
                 ReadScratch& scratch) const final {
     const int32_t label = read(index, {reinterpret_cast<uint8_t*>(input.data()), input.size()}, scratch);

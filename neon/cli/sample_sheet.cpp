@@ -46,12 +46,13 @@ void write_sample_sheet(const Tensor& samples, const SampleMeaning& meaning, con
 }
 
 Tensor samples_at(const Split& split, const std::vector<int64_t>& numbers, const SampleMeaning& meaning) {
-  if (!split.reader) return take_rows(split.inputs, numbers);
+  const RowReader* const rows = split.reader ? split.reader.get() : split.rows.get();
+  if (!rows) return take_rows(split.inputs, numbers);
   Tensor out(DType::u8, Shape{int64_t(numbers.size())}.concat(meaning.stored_sample()));
   ReadScratch scratch;
-  const size_t bytes = size_t(meaning.stored_sample().elements());
+  std::vector<std::byte> target(rows->target_bytes());
   for (size_t k = 0; k < numbers.size(); ++k)
-    split.reader->read(numbers[k], out.as<uint8_t>().subspan(k * bytes, bytes), scratch);
+    rows->read_row(numbers[k], std::as_writable_bytes(out.rows(int64_t(k), 1).as<uint8_t>()), target, scratch);
   return out;
 }
 

@@ -55,6 +55,40 @@ class Renumbered : public SampleReader {
   const std::vector<int32_t> numbers_;
 };
 
+// Gives rows (most,6) of boxes other classes, but rows of class -1, which fill up the list.
+void renumber_boxes(std::span<float> rows, const std::vector<int32_t>& numbers) {
+  for (size_t k = 0; k < rows.size(); k += size_t(kBoxNumbers))
+    if (rows[k] >= 0) rows[k] = float(numbers.at(size_t(rows[k])));
+}
+
+// The same images with other classes of their boxes.
+class RenumberedBoxes : public RowReader {
+ public:
+  RenumberedBoxes(std::shared_ptr<const RowReader> from, std::vector<int32_t> numbers)
+      : from_(std::move(from)), numbers_(std::move(numbers)) {}
+  int64_t size() const override { return from_->size(); }
+  size_t input_bytes() const override { return from_->input_bytes(); }
+  size_t target_bytes() const override { return from_->target_bytes(); }
+  DType dtype() const override { return from_->dtype(); }
+  DType target_dtype() const override { return from_->target_dtype(); }
+  Shape target() const override { return from_->target(); }
+  int64_t label_count() const override { return from_->label_count(); }
+  int32_t label(int64_t index) const override {
+    const int32_t label = from_->label(index);
+    return label < 0 ? label : numbers_.at(size_t(label));
+  }
+  int64_t at_once() const override { return from_->at_once(); }
+  void read_row(int64_t index, std::span<std::byte> input, std::span<std::byte> target,
+                ReadScratch& scratch) const override {
+    from_->read_row(index, input, target, scratch);
+    renumber_boxes({reinterpret_cast<float*>(target.data()), target.size() / sizeof(float)}, numbers_);
+  }
+
+ private:
+  const std::shared_ptr<const RowReader> from_;
+  const std::vector<int32_t> numbers_;
+};
+
 }  // namespace
 
 std::vector<std::string> class_names_in(const TensorFile& checkpoint) try {
@@ -100,9 +134,14 @@ void match_classes(Data& data, const std::vector<std::string>& trained, const st
   for (Split* split : {&data.train, &data.test, &data.validation}) {
     if (split->reader) {
       split->reader = std::make_shared<Renumbered>(split->reader, numbers);
+    } else if (split->rows) {
+      split->rows = std::make_shared<RenumberedBoxes>(split->rows, numbers);
     } else if (!split->targets.empty()) {
       split->targets = split->targets.clone();
-      for (int32_t& label : split->targets.as<int32_t>()) label = numbers.at(size_t(label));
+      if (split->has_boxes()) renumber_boxes(split->targets.as<float>(), numbers);
+      else
+        for (int32_t& label : split->targets.as<int32_t>())
+          if (label >= 0) label = numbers.at(size_t(label));
     }
   }
 }

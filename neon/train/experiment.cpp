@@ -369,9 +369,9 @@ DataLayout layout_of(const Data& data) {
   out.train_size = data.train.size();
   out.target_is_input = data.train.reader ? data.classes == 0 : data.train.targets.empty();
   if (data.train.rows) {
-    out.target_is_input = false;
-    out.target_dtype = DType::i32;
-    out.target = data.sample;
+    out.target_is_input = data.classes == 0;
+    out.target_dtype = data.train.rows->target_dtype();
+    out.target = data.train.rows->target().rank() > 0 ? data.train.rows->target() : data.sample;
     return out;
   }
   if (out.target_is_input) return out;

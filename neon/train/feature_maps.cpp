@@ -106,7 +106,8 @@ std::string why_not(const SampleMeaning& data, const EvaluatedSet& set) {
   if (!data.is_image() || (data.sample[0] != 1 && data.sample[0] != 3))
     return "samples are no images of 1 or 3 channels";
   if (set.split.size() == 0) return "the data set has no validation or test samples";
-  if (set.split.reader) return "samples are read while the run goes on (stream: false holds them in memory)";
+  if (set.split.reader || set.split.rows)
+    return "samples are read while the run goes on (stream: false holds them in memory)";
   return "";
 }
 

@@ -61,9 +61,10 @@ struct ChannelSums {
 
 // A thread reads samples of a stream with this.
 struct ReadingThread {
-  explicit ReadingThread(const Shape& sample) : sums(sample[0]), pixels(DType::u8, {sample[1], sample[2], sample[0]}) {}
-  void read(const SampleReader& reader, int64_t index) try {
-    reader.read(index, pixels.as<uint8_t>(), scratch);
+  ReadingThread(const Shape& sample, size_t target_bytes)
+      : sums(sample[0]), pixels(DType::u8, {sample[1], sample[2], sample[0]}), target(target_bytes) {}
+  void read(const RowReader& reader, int64_t index) try {
+    reader.read_row(index, std::as_writable_bytes(pixels.as<uint8_t>()), target, scratch);
     sums.add(pixels, 1, true);
   } catch (const Error& error) {
     LeftOut* const left_out = reader.left_out();
@@ -73,16 +74,17 @@ struct ReadingThread {
   ChannelSums sums;
   ReadScratch scratch;
   Tensor pixels;
+  std::vector<std::byte> target;
 };
 
 // Every sample of a stream, read once. Samples are begun in their order and none after one that failed, so the first
 // that fails is the same whatever the threads.
-void read_through(const SampleReader& reader, ChannelSums& all) {
+void read_through(const RowReader& reader, const Shape& sample, ChannelSums& all) {
   std::atomic<int64_t> failed = reader.size();
   std::exception_ptr trouble;
   const int threads = available_threads();
   std::vector<std::unique_ptr<ReadingThread>> of_thread;
-  for (int i = 0; i < threads; ++i) of_thread.push_back(std::make_unique<ReadingThread>(reader.sample()));
+  for (int i = 0; i < threads; ++i) of_thread.push_back(std::make_unique<ReadingThread>(sample, reader.target_bytes()));
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
   for (int64_t i = 0; i < reader.size(); ++i) try {
       if (i < failed) of_thread[size_t(omp_get_thread_num())]->read(reader, i);
@@ -97,7 +99,8 @@ void read_through(const SampleReader& reader, ChannelSums& all) {
 void measure(Data& data) {
   const int64_t channels = data.sample[0];
   ChannelSums sums(channels);
-  if (data.train.reader) read_through(*data.train.reader, sums);
+  if (data.train.reader) read_through(*data.train.reader, data.sample, sums);
+  else if (data.train.rows) read_through(*data.train.rows, data.sample, sums);
   else sums.add(data.train.inputs, data.sample.elements() / channels, data.channels_last);
   if (sums.count == 0) fail(ErrorKind::data, data.source, ": none of its training images can be read");
   for (size_t c = 0; c < size_t(channels); ++c) {

@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 
-from support import IRIS, Case, main, png
+from support import IRIS, Case, main, png, tensors
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "detection")
 EXAMPLE, REGIONS = os.path.join(FOLDER, "shapes-ssd.yaml"), os.path.join(FOLDER, "shapes-rcnn.yaml")
@@ -87,6 +87,12 @@ class Detection(Case):
         self.neon("-r", "1", "-s", "m", "-e", "25", "-z", "16", self.spec(text))
         told = json.loads(self.neon("eval", "m", "--format", "json").out)["MeanAveragePrecision"]
         self.assertGreater(told, 0.6)
+        streamed = "dataset.BoxImages.stream=true"
+        self.assertIn("streamed", self.neon("check", "s.yaml", "--set", streamed).out)
+        few = ("-r", "1", "-e", "2", "-z", "16", "--set", "normalize=true", "s.yaml")
+        for name, more in ("held", ()), ("read", ("--set", streamed)):
+            self.neon("-s", name, *few, *more)
+        self.assertEqual(tensors(self.path("held"))[0], tensors(self.path("read"))[0])
         out = self.neon("predict", "m", *objects, "--format", "json").out
         self.assertEqual(out.count("\n"), 30)
         found = {}

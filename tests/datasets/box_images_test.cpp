@@ -82,6 +82,41 @@ TEST_CASE("boxes of CSV and JSON tables go with their images, whatever size thes
   CHECK((with_test.test.size() == 1 && with_test.test.targets.at(0) == 1));
 }
 
+TEST_CASE("streamed images with boxes are those that are held in memory") {
+  const TempDir dir;
+  write_blocks(dir);
+  dir.write("t.csv",
+            "image,class,x1,y1,x2,y2\na.png,zebra,15,8,45,24\nb.png,ant,6,12,18,24\na.png,ant,0,0,60,20\n"
+            "none.png,,,,,\n");
+  dir.write("test.csv", "image,class,x1,y1,x2,y2\nb.png,zebra,1,1,5,5\n");
+  for (const Keys& keys : {Keys{}, Keys{{"test_path", dir / "test.csv"}}, Keys{{"validation", "1"}}}) {
+    Keys held = keys, streamed = keys;
+    held.emplace_back("stream", "false");
+    streamed.emplace_back("stream", "true");
+    const Data a = load_boxes(dir, "t.csv", held), b = load_boxes(dir, "t.csv", streamed);
+    for (const auto& [one, other] :
+         {std::pair(&a.train, &b.train), {&a.test, &b.test}, {&a.validation, &b.validation}}) {
+      REQUIRE(other->size() == one->size());
+      CHECK(other->identity == one->identity);
+      if (one->size() == 0) continue;
+      REQUIRE((other->rows && other->inputs.empty() && other->dtype() == DType::u8));
+      CHECK((other->rows->target() == Shape{2, 6} && other->rows->target_dtype() == DType::f32));
+      REQUIRE(other->label_count() == one->label_count());
+      for (int64_t i = 0; i < one->label_count(); ++i) CHECK(other->label(i) == one->label(i));
+      for (int64_t i = 0; i < one->size(); ++i) {
+        ReadScratch scratch;
+        Tensor pixels(DType::u8, one->inputs.rows(i, 1).shape()), boxes(DType::f32, one->targets.rows(i, 1).shape());
+        other->rows->read_row(i, std::as_writable_bytes(pixels.as<uint8_t>()),
+                              std::as_writable_bytes(boxes.as<float>()), scratch);
+        CHECK(values(pixels) == values(one->inputs.rows(i, 1)));
+        CHECK(values(boxes) == values(one->targets.rows(i, 1)));
+      }
+    }
+  }
+  Keys keys = {{"path", dir / "t.csv"}, {"root", dir / "images"}, {"size", "8"}, {"stream", "true"}};
+  CHECK(make("BoxImages", keys)->check(offline()).streamed);
+}
+
 TEST_CASE("tables of boxes are refused with the place of a fault") {
   const TempDir dir;
   write_blocks(dir);

@@ -59,6 +59,36 @@ TEST_CASE("labels get the numbers that their names have in the net") {
   }
 }
 
+TEST_CASE("boxes and steps get the numbers, too, and what has no class keeps none") {
+  struct Boxed : RowReader {
+    int64_t size() const override { return 1; }
+    size_t input_bytes() const override { return 1; }
+    size_t target_bytes() const override { return 12 * sizeof(float); }
+    DType dtype() const override { return DType::u8; }
+    DType target_dtype() const override { return DType::f32; }
+    int64_t label_count() const override { return 2; }
+    int32_t label(int64_t index) const override { return index == 0 ? 2 : -1; }
+    void read_row(int64_t, std::span<std::byte>, std::span<std::byte> target, ReadScratch&) const override {
+      const float boxes[] = {2, 0.25f, 0, 1, 1, 1, -1, 0, 0, 0, 0, 0};
+      std::memcpy(target.data(), boxes, sizeof boxes);
+    }
+  };
+  Data data;
+  data.class_names = {"dog", "ant", "cat"};
+  data.train.rows = std::make_shared<Boxed>();
+  data.test.targets = Tensor(DType::f32, {1, 2, 6});
+  for (int64_t i = 0; i < 12; ++i) data.test.targets.set(i, i == 0 ? 0 : i == 6 ? -1 : 0.5);
+  data.validation.targets = labels({0, -1});
+  match_classes(data, {"ant", "cat", "dog"}, "m.safetensors");
+  CHECK((data.train.label(0) == 1 && data.train.label(1) == -1));
+  float boxes[12];
+  ReadScratch scratch;
+  data.train.rows->read_row(0, {}, std::as_writable_bytes(std::span(boxes)), scratch);
+  CHECK((boxes[0] == 1 && boxes[1] == 0.25f && boxes[5] == 1 && boxes[6] == -1));
+  for (int64_t i = 0; i < 12; ++i) CHECK(data.test.targets.at(i) == (i == 0 ? 2 : i == 6 ? -1 : 0.5));
+  CHECK((data.validation.label(0) == 2 && data.validation.label(1) == -1));
+}
+
 TEST_CASE("classes that only one side has are listed") {
   CHECK(error_of({"ant", "cat"}, {"ant", "cat"}) == "no error");
   CHECK(error_of({}, {"ant"}) == "no error");
