@@ -89,7 +89,47 @@ void CsvRows::place(std::vector<Part>& parts, Table& table) {
       numbers_in_a_row_[i] = layout_.feature[i] && use_[i] != CellUse::text ? numbers_in_a_row_[i + 1] + 1 : 0;
 }
 
+// Expects texts where the first records have nothing else, so that their rows need not be read again.
+void CsvRows::expect_texts(size_t begin, const Table& table) try {
+  constexpr int kRecords = 100;
+  std::vector<int> texts(use_.size()), numbers(use_.size());
+  CsvReader reader(table.file->text(), table.delimiter, table.path, begin);
+  std::vector<CsvCell> cells;
+  double value = 0;
+  for (int record = 0; record < kRecords && reader.next(cells); ++record)
+    for (size_t i = 0; i < std::min(cells.size(), use_.size()); ++i)
+      if (layout_.feature[i] && use_[i] == CellUse::any && !missing_.contains(cells[i].text))
+        ++(parse_number(cells[i].text, value, table.decimal) ? numbers : texts)[i];
+  for (size_t i = 0; i < use_.size(); ++i)
+    if (texts[i] > 0 && numbers[i] == 0) expected_.insert(i), use_[i] = CellUse::text;
+} catch (const Error&) {  // read() meets the fault again, or another one before it
+}
+
+// Refuses the columns that were expected to have texts, and mostly have numbers.
+void CsvRows::check_expected(const Table& table) const {
+  CsvReader reader(table.file->text(), table.delimiter, table.path);
+  for (const size_t column : expected_) {
+    const ColumnTexts& found = table.texts.at(place_[column]);
+    int64_t numbers = 0, texts = 0;
+    size_t first = 0;
+    double value = 0;
+    for (size_t k = found.texts.size(); k-- > 0;) {
+      const bool is_number = parse_number(found.texts[k], value, table.decimal);
+      (is_number ? numbers : texts) += found.rows[k];
+      if (!is_number) first = found.first[k];
+    }
+    if (numbers > texts) refuse_text(reader, first, column, table);
+  }
+}
+
+void CsvRows::refuse_text(CsvReader& reader, size_t at, size_t column, const Table& table) const {
+  reader.go_to(at);
+  fail_at_cell(reader, reader.cell(), column, table,
+               "; mend the cell, or give the column a kind, category or ignore, under columns");
+}
+
 void CsvRows::read(size_t begin, Table& table) {
+  expect_texts(begin, table);
   std::vector<Part> parts = parts_of(begin, table);
   int64_t most = 0;
   for (const Part& part : parts) most += part.most;
@@ -101,6 +141,7 @@ void CsvRows::read(size_t begin, Table& table) {
     read_parts(parts, table);
   } while (found_texts(parts, table));
   join_texts(parts, table);
+  check_expected(table);
   for (Part& part : parts) std::ranges::move(part.unescaped, std::back_inserter(table.unescaped));
   if (const int64_t rows = parts.back().rows; rows < parts.back().most) {  // only where the parts are one
     table.features = table.features.rows(0, rows);
@@ -137,11 +178,7 @@ bool CsvRows::found_texts(const std::vector<Part>& parts, const Table& table) {
     for (const Part& part : parts)
       for (int64_t row = 0; row < part.rows; ++row)
         numbers += !std::isnan(part.features[row * int64_t(layout_.features) + int64_t(place_[column])]);
-    if (numbers > found.count) {
-      reader.go_to(found.first);
-      fail_at_cell(reader, reader.cell(), column, table,
-                   "; mend the cell, or give the column a kind, category or ignore, under columns");
-    }
+    if (numbers > found.count) refuse_text(reader, found.first, column, table);
     use_[column] = CellUse::text;
   }
   return !odd.empty();

@@ -1,5 +1,6 @@
 // The rows of a CSV file, below its header, read by all threads.
 #pragma once
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@ class CsvRows {
           const std::vector<CsvCell>& first);
 
   // Reads from byte `begin` of the file's text to its end into features, texts, targets and unescaped; the rest of the
-  // table is known. A column that may have any cells is read again as texts where a text is found.
+  // table is known. A column that may have any cells is read
+  // as texts where its first cells are texts. Where a text comes later, all rows are read again.
   void read(size_t begin, Table& table);
 
  private:
@@ -29,6 +31,9 @@ class CsvRows {
   std::string_view target(const CsvCell& cell, Part& part, const Table& table) const;
   [[noreturn]] void fail_at_cell(CsvReader& reader, const CsvCell& cell, size_t column, const Table& table,
                                  const char* advice) const;
+  void expect_texts(size_t begin, const Table& table);
+  void check_expected(const Table& table) const;
+  [[noreturn]] void refuse_text(CsvReader& reader, size_t at, size_t column, const Table& table) const;
   bool found_texts(const std::vector<Part>& parts, const Table& table);
   static void join_texts(std::vector<Part>& parts, Table& table);
 
@@ -37,6 +42,7 @@ class CsvRows {
   const TableLayout& layout_;
   const std::vector<CsvCell>& first_;
   std::vector<CellUse> use_;              // by column
+  std::set<size_t> expected_;             // columns whose first cells are texts
   std::vector<size_t> place_;             // by column: among the features
   std::vector<size_t> target_;            // by column: among the targets
   std::vector<size_t> numbers_in_a_row_;  // by column: columns of numbers from this one on, the row's last aside

@@ -215,6 +215,24 @@ TEST_CASE("a column of numbers with a text in it is refused, with the place") {
              Catch::StartsWith("a.csv:2:3: column 'c': '\\xff' is not UTF-8"));
 }
 
+TEST_CASE("a column whose first cells are texts is one of texts, unless most are numbers") {
+  // Of 150 texts and then some numbers, or the other way round.
+  const auto column = [](int texts, int numbers, bool texts_first) {
+    std::string out = "x,k\n";
+    for (int i = 0; i < texts + numbers; ++i) {
+      const bool is_text = texts_first ? i < texts : i >= numbers;
+      out += text(is_text ? text("t", i % 7) : text(i % 5), i % 2 ? ",a\n" : ",b\n");
+    }
+    return out;
+  };
+  for (const bool texts_first : {true, false}) {
+    CHECK(coded(column(150, 149, texts_first)).data.sample == Shape{12});
+    CHECK_THAT(table_refusal(column(150, 151, texts_first)),
+               Catch::StartsWith(text("a.csv:", texts_first ? 2 : 153, ":1: column 'x': expected a number, found 't",
+                                      texts_first ? 0 : 151 % 7, "'; mend the cell, or give the column")));
+  }
+}
+
 TEST_CASE("a run of an older checkpoint has numbers as they are") {
   std::string content = "id,x,k\n";
   for (int i = 0; i < 30; ++i) content += text(i, ",", 2 * i, i % 2 ? ",a\n" : ",b\n");
