@@ -12,6 +12,7 @@ struct Batch {
   // (N T,1) where steps have labels: 1 for a step with a label, 0 where its label is below 0. count_steps() gives steps
   // with numbers theirs. Otherwise without a value.
   Expr counts;
+  Expr count;          // (1,1) their sum over the batch and all ranks, as sum_counts() gives it to a batch in training
   Expr boxes;          // (N,M,6) where targets are boxes of objects, cut as the images are; otherwise without a value
   Value labels;        // (N,L) i32 where steps have labels or targets are sequences of labels, -1 for none; or invalid
   Value lengths;       // (N) i32 of sequences of different lengths, whose padding x has as 0; otherwise invalid

@@ -136,17 +136,27 @@ std::vector<Expr> weighted_costs_of_outputs(const LayerContext& context, const D
   return out;
 }
 
+void sum_counts(Batch& batch, const BatchShare& share) {
+  if (!batch.counts.value()) return;
+  Graph& graph = batch.counts.graph();
+  Scope scope(graph, "cost");
+  Expr count = sum_of_rows(batch.counts, batch.x.shape()[0] / batch.views);
+  if (share.ranks > 1) {
+    if (!share.counts) count = count * 0.0;
+    count = {graph, exchange(graph, {count})[0]};
+  }
+  batch.count = count;
+}
+
 Expr mean_cost(const Batch& batch, Expr each, const BatchShare& share) {
   const bool shared = share.ranks > 1;
   if (!batch.counts.value()) {
     const Expr average = mean(each, all_axes(each.shape()));
     return shared ? average * share.weight() : average;
   }
-  const int64_t samples = batch.x.shape()[0] / batch.views;
-  Expr total = sum_of_rows(each * batch.counts, samples), count = sum_of_rows(batch.counts, samples);
-  if (shared && !share.counts) total = total * 0.0, count = count * 0.0;
-  if (shared) count = {count.graph(), exchange(count.graph(), {count})[0]};
-  return total / maximum(count, 1);
+  Expr total = sum_of_rows(each * batch.counts, batch.x.shape()[0] / batch.views);
+  if (shared && !share.counts) total = total * 0.0;
+  return total / maximum(batch.count, 1);
 }
 
 namespace {

@@ -29,6 +29,8 @@ std::vector<Expr> weighted_costs_of_outputs(const LayerContext& context, const D
                                             Expr y, const Batch& batch, const StepOptions& options);
 // The costs of rows of a training batch times the weights of their classes, (rows,1).
 Expr weighted_cost(const Batch& batch, Expr each);
+// Gives a training batch its count, over all ranks.
+void sum_counts(Batch& batch, const BatchShare& share);
 // The mean of the costs of a training batch, over all targets that count. Several ranks compute a
 // part of the mean each: the sum of all parts is the mean over the whole batch.
 Expr mean_cost(const Batch& batch, Expr each, const BatchShare& share);

@@ -148,6 +148,13 @@ Expr average_of_outputs(StepGraph& step, LayerContext& context, const Cost& cost
   return total;
 }
 
+// The most targets that a whole batch of the longest sequences has, of all ranks.
+int64_t most_targets(const DataLayout& data, const Batch& batch, const StepOptions& options) {
+  const int64_t of_sample = batch.counts.shape()[0] / options.batch;
+  const int64_t samples = options.share.count > 0 ? options.share.whole : options.batch;
+  return std::llround(double(samples) / options.weight) * std::max({of_sample, data.held_steps, data.held_labels});
+}
+
 // The forward pass of a training batch and its mean cost; of several ranks this one's part of the mean.
 Expr training_pass(StepGraph& step, LayerContext& context, const Network& network, const Cost& cost,
                    const DataLayout& data, const StepOptions& options) {
@@ -156,6 +163,8 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   check_outputs(network, context, {data, batch, options}, compared(&cost, data, batch.t), y);
   describe_outputs(step, context, data, options, y);
   count_steps(context, data, y, batch);
+  sum_counts(batch, options.share);
+  if (batch.count.value()) step.counted = CountedTargets{batch.count, most_targets(data, batch, options)};
   step.parameters = context.parameters;
   step.states = context.states;
   const bool over_split = options.dense.classifier && options.share.ranks > 1;
@@ -254,6 +263,7 @@ StepGraph training_graph(const Network& network, const GradientSource& source, c
   if (sums_apart(options, options.share.ranks)) spoilt = exchange_counts(step, context, usable, cost_of_all);
   else if (options.share.ranks > 1) spoilt = exchange_parts(step, context, usable, cost_of_all);
   graph.output("cost", cost_of_all);
+  if (step.counted) graph.output("count", step.counted->count);
   add_output_histograms(step, context, options);
   add_update(step, optimizer, options, context, {graph, cost_of_all}, usable, spoilt);
   round_results(step, options);

@@ -9,6 +9,7 @@
 // StepOptions::histograms, watched.
 #pragma once
 #include <cmath>
+#include <optional>
 
 #include "datasets/sample_meaning.h"
 #include "models/fixed_point.h"
@@ -76,7 +77,8 @@ struct StepOptions {
   double ema_decay = 0;
   // Above 1: gradients are summed in NAME/sum over this many steps, those of this graph `weight` times: its samples by
   // those of a whole batch. The host sets `apply` to 1 in the last step: the update then uses the sums times `mean`, 1
-  // by the weights that are in them, as if all samples had been one batch, and they start again; otherwise to 0.
+  // by the weights that are in them, as if all samples had been one batch, and they start again; otherwise to 0. Where
+  // only some targets count, a step weighs as many as those, and a variable has the sum of the weights.
   int64_t accumulate = 1;
   double weight = 1;
   bool updates = true;  // where ranks sum apart: whether this graph's step updates, or only adds to the sums
@@ -115,6 +117,13 @@ inline bool begins_streams(int64_t index, int64_t reset_period) {
   return index == 0 || (reset_period > 0 && (index + 1) % reset_period == 0);
 }
 
+// How many targets the mean cost of a batch is over where only some count, as a number (1,1) of the graph; and how many
+// a whole batch has at most.
+struct CountedTargets {
+  Value count;
+  int64_t most = 1;
+};
+
 struct StepGraph {
   Graph graph;
   std::vector<Parameter> parameters;
@@ -131,7 +140,8 @@ struct StepGraph {
   std::vector<Histogram> histograms;
   // Outputs that are the mean cost of each output of the net, without its weight, where the options have outputs.
   std::vector<std::string> output_costs;
-  int64_t views = 1;  // of each sample, whose mean the outputs are
+  std::optional<CountedTargets> counted;  // of a training step
+  int64_t views = 1;                      // of each sample, whose mean the outputs are
 };
 
 // Shape of one sample as the net gets it, images (C,H,W): that of the data, unless an augmentation cuts another. A
@@ -144,8 +154,8 @@ Graph batch_graph(const DataLayout& data, const StepOptions& options);
 // The images (views N,H,W,C) of a batch of an evaluation, augmented, in the range of the data set, not normalised.
 Expr evaluated_images(Graph& graph, const DataLayout& data, const StepOptions& options);
 
-// Outputs: cost (mean over the batch), finite (1 where cost and all gradients are). A config error where a
-// MultiOptimizer names what no parameter belongs to.
+// Outputs: cost (mean over the batch), finite (1 where cost and all gradients are), count where StepGraph has it. A
+// config error where a MultiOptimizer names what no parameter belongs to.
 StepGraph training_graph(const Network& network, const GradientSource& source, const Optimizer& optimizer,
                          const DataLayout& data, const StepOptions& options);
 inline StepGraph training_graph(const Network& network, const Cost& cost, const Optimizer& optimizer,

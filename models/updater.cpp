@@ -15,6 +15,8 @@ namespace {
 
 // Variable (1): how many batches since the last update had a gradient that was not finite.
 constexpr const char* kSpoiltBatches = "accumulate_spoilt";
+// Variable (1,1): the weights of the gradients that are in the sums, where targets are counted.
+constexpr const char* kWeightsTogether = "accumulate_weights";
 
 // The largest number of so many bits of mantissa that is not above x > 0: stochastic rounding stays below it.
 double of_kept_bits(double x, int bits) {
@@ -76,24 +78,49 @@ class Updater {
     return {step_.graph, step_.graph.scalar(name, options_.dtype == DType::f64 ? DType::f64 : DType::f32)};
   }
 
+  // How much a gradient of this step counts among those that are added up, (1,1): the targets that count by those of a
+  // whole batch. Without a value: StepOptions::weight.
+  Expr weight_of_step() const {
+    if (!step_.counted) return {step_.graph, Value{}};
+    return Expr(step_.graph, step_.counted->count) * (1.0 / double(step_.counted->most));
+  }
+
+  Expr weighted(Expr gradient, Expr weight) const {
+    if (weight.value()) return gradient * fitting(weight, gradient);
+    return options_.weight == 1 ? gradient : gradient * options_.weight;
+  }
+
+  // One number (1,1) as a factor of an array of any rank.
+  static Expr fitting(Expr number, Expr array) { return cast(reshape(number, {}), array.dtype()); }
+
+  // 1 by the weights that are in the sums. kept(x): what is left of them when the step ends.
+  Expr mean_of_sums(Expr weight, auto&& kept) const {
+    if (!weight.value()) return recorded("mean");
+    const Expr sum(step_.graph, step_.graph.variable(kWeightsTogether, weight.dtype(), weight.shape()));
+    const Expr total = sum + weight;
+    step_.graph.assign(sum, kept(total));
+    return 1.0 / maximum(total, 1.0 / double(step_.counted->most));
+  }
+
   // Adds the gradients up in variables until the host applies them; what is left in `gradients` is their mean.
   // Gradients that are not finite spoil their sum, so an update that would use it is left out, like the update of one
   // large batch with such a sample; the sums start again all the same.
   void accumulate(std::vector<Expr>& gradients, Expr finite) {
     Graph& graph = step_.graph;
     Scope scope(graph, "accumulate");
-    Expr apply_now = recorded("apply"), mean = recorded("mean");
+    const Expr apply_now = recorded("apply"), weight = weight_of_step();
     Expr spoilt(graph, graph.variable(kSpoiltBatches, finite.dtype(), finite.shape()));
     Expr now_spoilt = spoilt + (1.0 - finite);
     graph.assign(spoilt, apply("select", apply_now, spoilt.constant(0), now_spoilt));
     guard_ = apply_now * apply("equal", now_spoilt, spoilt.constant(0));
+    const Expr mean = mean_of_sums(weight, [&](Expr x) { return apply("select", apply_now, x.constant(0), x); });
     for (size_t i = 0; i < gradients.size(); ++i) {
       const Parameter& p = step_.parameters[i];
       if (!p.trained) continue;
       Expr sum(graph, graph.variable(p.name + "/sum", gradients[i].dtype(), p.shape));
-      Expr total = sum + (options_.weight == 1 ? gradients[i] : gradients[i] * options_.weight);
+      Expr total = sum + weighted(gradients[i], weight);
       graph.assign(sum, apply("select", apply_now, sum.constant(0), total));
-      gradients[i] = total * mean;
+      gradients[i] = total * fitting(mean, total);
     }
   }
 
@@ -107,18 +134,19 @@ class Updater {
     const auto nothing = [&](Expr x) { return Expr(graph, broadcast_to(graph, x.constant(0), x.shape())); };
     graph.assign(spoilt, updates ? nothing(spoilt) : now_spoilt);
     guard_ = apply("equal", now_spoilt, spoilt.constant(0));
+    const Expr weight = weight_of_step();
+    const Expr mean = mean_of_sums(weight, [&](Expr x) { return updates ? nothing(x) : x; });
     for (size_t i = 0; i < gradients.size(); ++i) {
       if (!step_.parameters[i].trained) continue;
       const Shape& shape = gradients[i].shape();
       const Expr sum(graph, graph.variable(step_.parameters[i].name + "/sum", gradients[i].dtype(), shape));
-      gradients[i] = sum + (options_.weight == 1 ? gradients[i] : gradients[i] * options_.weight);
+      gradients[i] = sum + weighted(gradients[i], weight);
       graph.assign(sum, updates ? nothing(sum) : gradients[i]);
     }
     if (!updates) return;
     exchange_sums(step_, context, gradients);
-    const Expr mean = recorded("mean");
     for (size_t i = 0; i < gradients.size(); ++i)
-      if (step_.parameters[i].trained) gradients[i] = gradients[i] * mean;
+      if (step_.parameters[i].trained) gradients[i] = gradients[i] * fitting(mean, gradients[i]);
   }
 
   void update_all(const std::vector<Expr>& gradients) {
@@ -256,7 +284,8 @@ std::string class_weights_of(size_t output) { return text(kClassWeights, ':', ou
 
 bool belongs_to_step(std::string_view variable) {
   const bool of_output = variable.starts_with(text(kClassWeights, ':')) && variable.find('/') == variable.npos;
-  return variable == kSpoiltBatches || variable == kClassWeights || of_output || variable.ends_with(kCarried);
+  return variable == kSpoiltBatches || variable == kWeightsTogether || variable == kClassWeights || of_output ||
+         variable.ends_with(kCarried);
 }
 
 // Phases of other parameters share a variable of this shape.

@@ -41,7 +41,7 @@ json position_json(const Position& p) {
           {"step_in_epoch", p.step_in_epoch},
           {"step", p.step},
           {"cost_sum", exact(p.cost_sum)},
-          {"samples", p.samples},
+          {"samples", p.counted},
           {"output_cost_sums", exact_numbers(p.output_cost_sums)},
           {"loss_scale", exact(p.loss_scale)},
           {"good_steps", p.good_steps},
@@ -86,7 +86,7 @@ Position position_from(const json& j) {
   p.step_in_epoch = int64_t(whole_number(j, "step_in_epoch", 0, kMost));
   p.step = int64_t(whole_number(j, "step", 0, kMost));
   p.cost_sum = finite_number(j, "cost_sum", kLowest);
-  p.samples = int64_t(whole_number(j, "samples", 0, kMost));
+  p.counted = int64_t(whole_number(j, "samples", 0, kMost));
   for (const json& sum : j.value("output_cost_sums", json::array())) {
     p.output_cost_sums.push_back(parse_exact(sum));
     if (!std::isfinite(p.output_cost_sums.back())) fail(ErrorKind::data, "output_cost_sums has ", sum.dump());
@@ -118,9 +118,9 @@ Position position_from(const json& j) {
 }  // namespace
 
 MeanCosts mean_costs(const Position& of) {
-  const double samples = double(std::max<int64_t>(of.samples, 1));
-  MeanCosts out{of.cost_sum / samples, of.output_cost_sums};
-  for (double& cost : out.outputs) cost /= samples;
+  const double counted = double(std::max<int64_t>(of.counted, 1));
+  MeanCosts out{of.cost_sum / counted, of.output_cost_sums};
+  for (double& cost : out.outputs) cost /= counted;
   return out;
 }
 

@@ -18,8 +18,8 @@ struct Position {
   int64_t epoch = 0;                          // epochs done
   int64_t step_in_epoch = 0;                  // steps done of the next
   int64_t step = 0;                           // all steps done
-  double cost_sum = 0;                        // of the epoch so far, each step's cost times its samples
-  int64_t samples = 0;                        // of the epoch so far
+  double cost_sum = 0;                        // of the epoch so far, each step's cost times its targets
+  int64_t counted = 0;                        // samples of the epoch so far, or steps with a target where these count
   std::vector<double> output_cost_sums = {};  // as cost_sum, of each output that has a target of its own
   double loss_scale = 1;
   int64_t good_steps = 0;  // since the scale last changed

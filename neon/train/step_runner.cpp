@@ -133,6 +133,7 @@ int64_t StepRunner::run(int64_t most) {
   most = full ? buckets_->alike(batch_number(), std::min(most, full_steps - position_.step_in_epoch)) : 1;
   for (const StepProgram& each : all)
     most = std::min<int64_t>({most, each.program->depth("cost"), each.program->depth("finite")});
+  if (now.graph.counted) most = std::min<int64_t>(most, now.program->depth("count"));
   for (const std::string& output : now.graph.output_costs) most = std::min<int64_t>(most, now.program->depth(output));
   if (setup_.scales_loss()) most = std::min(most, steps_to_growth(position_));
   const int64_t count = launch(all, most);
@@ -152,18 +153,19 @@ int64_t StepRunner::run(int64_t most) {
 
 // Takes in the results of the step at the present position. False when it was not finite.
 bool StepRunner::finish_step(StepProgram& now, int back) {
-  const int64_t samples = std::min(setup_.step.batch, layout_.train_size - position_.step_in_epoch * setup_.step.batch);
+  const int64_t all = std::min(setup_.step.batch, layout_.train_size - position_.step_in_epoch * setup_.step.batch);
+  const int64_t counted = now.graph.counted ? std::llround(now.program->recorded("count", 0, back)) : all;
   last_cost_ = now.program->recorded("cost", 0, back);
   const std::vector<std::string>& output_costs = now.graph.output_costs;
   position_.output_cost_sums.resize(output_costs.size());
   for (size_t i = 0; i < output_costs.size(); ++i)
-    position_.output_cost_sums[i] += now.program->recorded(output_costs[i], 0, back) * double(samples);
+    position_.output_cost_sums[i] += now.program->recorded(output_costs[i], 0, back) * double(counted);
   const bool finite = now.program->recorded("finite", 0, back) != 0;
   if (!finite) take_nonfinite(now, last_cost_);
   else if (setup_.scales_loss()) grow_loss_scale(position_);
   observer_.step_ended(position_.step, last_cost_);
-  position_.cost_sum += last_cost_ * double(samples);
-  position_.samples += samples;
+  position_.cost_sum += last_cost_ * double(counted);
+  position_.counted += counted;
   count_step(finite);
   return finite;
 }

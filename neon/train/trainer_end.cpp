@@ -27,7 +27,7 @@ bool Trainer::end_epoch() {
   at.step_in_epoch = 0;
   at.cost_sum = 0;
   at.output_cost_sums.clear();
-  at.samples = 0;
+  at.counted = 0;
   report_.epoch_metrics(at, costs, rate, results);
   EpochEnd end{at.epoch, costs.all, results, variables_, "", rate};
   const auto& callbacks = setup_.experiment.params.callbacks;

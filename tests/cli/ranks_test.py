@@ -170,6 +170,14 @@ class Ranks(Case):
         """All ranks pad a batch to the same length."""
         self.check_ranks(self.spec(COPIES), ranks=(2, 3))
 
+    def test_accumulated_gradients_of_sequences(self):
+        """Steps count by their targets, of all ranks; an update needs the sums of three, also from one epoch to the next."""
+        spec = self.spec(COPIES, accumulate=3)
+        wanted = self.check_ranks(spec, ranks=(2, 3))
+        self.train(spec, 2, "-e", "1", name="part.safetensors")
+        self.neon("resume", "-b", "cpu", "-m", "3", "-e", "4", "part.safetensors")
+        self.check_equal(arrays(self.path("part.safetensors")), wanted)
+
     def test_streamed_samples(self):
         """Threads read the share of each rank from shards."""
         support.write_colours(self)
