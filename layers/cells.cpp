@@ -119,7 +119,8 @@ Expr states_of(LayerContext& context, const Cells& cells, Expr x) {
                                     .fan = {.in = units, .out = units, .rows = units, .columns = units},
                                     .blocks = gates});
   Graph& graph = context.graph;
-  const bool carries = context.passed ? true : !p.reset_cells && !cells.reverse;
+  const bool goes_on = context.goes_on || !p.reset_cells;
+  const bool carries = context.passed || (goes_on && !cells.reverse);
   const auto first = [&](const char* state, DType dtype) -> Value {
     if (carries) return context.carried(cells.name + state, dtype, {samples, units});
     return broadcast_to(graph, graph.constant(0, dtype), {samples, units});

@@ -22,8 +22,7 @@ struct CellParams {
     p("activation", &CellParams::activation, "Activation of the state. Default: Tanh.");
     p("reset_cells", &CellParams::reset_cells,
       "Whether the state begins at 0 in each batch. Otherwise it goes on from the batch before, where the data set "
-      "gives "
-      "pieces that go on, as Text does.");
+      "gives pieces that go on, as Text does. A text that neon sample makes keeps the state in any case.");
   }
 };
 

@@ -31,6 +31,8 @@ struct DotAttentionParams {
 struct DotAttention : Parametrized<Layer, DotAttentionParams> {
   using Parametrized::Parametrized;
   int most_inputs() const override { return 2; }
+  // The encoder's states are all there before the decoder's first step.
+  Sight sight() const override { return common.inputs.size() == 2 ? Sight::any : Sight::step; }
 
   Expr forward(LayerContext& context, Expr x) const override {
     if (!context.memory.value())

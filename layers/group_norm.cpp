@@ -42,6 +42,7 @@ struct GroupNormParams {
 
 struct GroupNorm : Parametrized<Layer, GroupNormParams> {
   using Parametrized::Parametrized;
+  Sight sight() const override { return Sight::any; }
   Expr forward(LayerContext& context, Expr x) const override {
     if (x.shape().back() % params.groups)
       fail(ErrorKind::config, "GroupNorm: ", x.shape().back(), " feature maps do not go into ", params.groups,
@@ -65,6 +66,7 @@ struct InstanceNormParams {
 
 struct InstanceNorm : Parametrized<Layer, InstanceNormParams> {
   using Parametrized::Parametrized;
+  Sight sight() const override { return Sight::any; }
   Expr forward(LayerContext& context, Expr x) const override {
     return group_norm(context, x, x.shape().back(), params.eps, params.bias, "InstanceNorm");
   }

@@ -167,6 +167,7 @@ class LayerContext {
   int64_t tokens = 0;                  // the number of different tokens, where samples are tokens
   Value place;                         // (N) i32 where texts go on: the place of the one step of each; or invalid
   int64_t places = 0;                  // the most steps that these texts have
+  bool goes_on = false;                // a text goes on: all cells keep their states from step to step
   PassedStates* passed = nullptr;      // while the layers of an encoder or a decoder describe themselves
   // A number, while statistics of batches are measured anew: the share that this batch has in their means; or without
   // a value.

@@ -17,6 +17,7 @@ StepGraph generation_graph(const Network& network, const DataLayout& data, const
   context.streams = options.batch;
   context.carried_prefix = kGenerationPrefix;
   context.places = asked.places;
+  context.goes_on = true;
   if (asked.places > 0) context.place = graph.input("place", DType::i32, {options.batch});
   const Expr tokens(graph, graph.input("tokens", DType::i32, {options.batch, steps}));
   const Expr y = network.forward(context, tokens);

@@ -173,6 +173,12 @@ TEST_CASE("wrong encoders and decoders are refused in one line") {
              Contains("the decoder's layer BiLSTM_0 sees steps that follow, which are not predicted yet; recurrent"));
   CHECK_THAT(pair_refusal(pair_of(cells("GRU", "4"), layer_of("MultiHeadAttention", "heads: 2"))),
              Contains("the decoder's layer MultiHeadAttention_0 sees steps that follow"));
+  // Steps that are not predicted yet would be seen through a second input, or in a group's mean.
+  CHECK_THAT(pair_refusal(pair_of(cells("GRU", "4"), layer_of("GRU", "name: g, output_size: 4") + ", " +
+                                                         layer_of("DotAttention", "inputs: [g, g]"))),
+             Contains("the decoder's layer DotAttention_0 sees steps that follow"));
+  CHECK_THAT(pair_refusal(pair_of(cells("GRU", "4"), cells("GRU", "4") + ", {GroupNorm: 2}")),
+             Contains("the decoder's layer GroupNorm_0 sees steps that follow"));
   CHECK_THAT(pair_refusal(pair_of(cells("GRU", "4"), layer_of("Conv", "fshape: 2, nofm: 3, causal: true"))),
              Contains("the decoder's layer Conv_0 sees steps before, which it does not keep"));
   CHECK_THAT(pair_refusal(pair_of(cells("GRU", "4"), cells("GRU", "4")), 0),

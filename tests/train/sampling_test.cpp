@@ -211,6 +211,9 @@ TEST_CASE("a net that goes on token by token gives what it gives for the whole t
   for (const char* cell : {"Recurrent", "LSTM", "GRU"})
     nets.push_back(
         text("[{", cell, ": {output_size: 6, ", kInit, "}}, {", cell, ": {output_size: 4, ", kInit, "}}", kRest));
+  // Cells that begin anew in each batch of training keep what a text had before.
+  nets.push_back(text("[{LSTM: {output_size: 6, reset_cells: true, ", kInit,
+                      "}}, {GRU: {output_size: 4, reset_cells: true, ", kInit, "}}", kRest));
   nets.push_back(attention_net(", {LearnedPositions: {" + kInit + "}}", "heads: 2"));
   nets.push_back(attention_net(", SinusoidalPositions", "heads: 4, kv_heads: 2"));
   nets.push_back(attention_net("", "heads: 2, rotary: true"));
@@ -254,11 +257,14 @@ TEST_CASE("attention to a text longer than the net was trained with goes on from
 }
 
 TEST_CASE("a net that sees the steps to come goes on with no text") {
-  for (const std::string& layer :
-       {"{MultiHeadAttention: {heads: 2, " + kInit + "}}", "{BiLSTM: {output_size: 4, " + kInit + "}}"}) {
+  const std::string two = "{DotAttention: {inputs: [x, x], " + kInit + "}}";
+  for (const std::string& layer : {"{MultiHeadAttention: {heads: 2, " + kInit + "}}",
+                                   "{BiLSTM: {output_size: 4, " + kInit + "}}", two, std::string("{GroupNorm: 2}"),
+                                   std::string("InstanceNorm"), std::string("{Reshape: [-1]}, {Reshape: [7, 8]}")}) {
+    INFO(layer);
     std::string said;
     try {
-      GrowingText("[{Embedding: {embedding_dim: 8, " + kInit + "}}, " + layer + kRest, DType::f32);
+      GrowingText("[{Embedding: {name: x, embedding_dim: 8, " + kInit + "}}, " + layer + kRest, DType::f32);
     } catch (const Error& error) {
       said = error.what();
     }
