@@ -13,10 +13,12 @@ namespace {
 struct Moments {
   int64_t count = 0, missing = 0;
   double mean = 0, deviation = 1;
+  bool constant = true;
   // 1 where all values are alike.
   void set_deviation(double squares) {
     const double found = std::sqrt(squares / double(count));
-    deviation = found > 0 ? found : 1;
+    constant = !(found > 0);
+    deviation = constant ? 1 : found;
   }
 };
 
@@ -97,6 +99,7 @@ class CodeLearner {
                                                  return std::isnan(code) ? code : values[size_t(code)];
                                                })
                                   : numbers_[column.place];
+    if (!texts) warn_of_steps(column, moments);
     code.indicator = moments.missing > 0;
     code.fill = moments.mean;
     if (column.as_is || code.kind == ColumnKind::boolean) return;
@@ -105,6 +108,16 @@ class CodeLearner {
   }
 
  private:
+  // Large numbers that lie near each other, as times in milliseconds do.
+  void warn_of_steps(const KnownColumn& column, const Moments& moments) const {
+    constexpr float kSteps = 16;  // in a deviation
+    const auto mean = float(std::abs(moments.mean)), step = std::nextafter(mean, INFINITY) - mean;
+    if (moments.constant ? step < 2 : double(step * kSteps) < moments.deviation) return;
+    context_.warn(text(table_.path, ": ", table_.column_text(column.column), ": f32 has numbers around ",
+                       float(moments.mean), " only in steps of ", step, moments.constant ? ", and all are one" : "",
+                       "; subtract one of them from all, or leave the column out with ignore"));
+  }
+
   void learn_categories(KnownColumn& column, const ColumnTexts& texts, auto&& cell) const {
     std::vector<std::pair<int64_t, std::string>> found;  // -rows, so that frequent ones come first
     for (const std::string& name : texts.texts) found.emplace_back(0, name);
@@ -117,9 +130,9 @@ class CodeLearner {
     while (!found.empty() && found.back().first == 0) found.pop_back();
     const auto most = size_t(params_.most_categories);
     if (found.size() > most) {
-      context_.note(text(table_.path, ": a column has ", found.size(), " categories, from ",
-                         in_quotes(found.front().second), " to ", in_quotes(found.back().second), "; the ", most,
-                         " most frequent have a number each (most_categories), the others none"));
+      context_.note(text(table_.path, ": ", table_.column_text(column.column), " has ", found.size(),
+                         " categories, from ", in_quotes(found.front().second), " to ", in_quotes(found.back().second),
+                         "; the ", most, " most frequent have a number each (most_categories), the others none"));
       found.resize(most);
     }
     for (auto& [rows, name] : found) column.code.categories.push_back(std::move(name));

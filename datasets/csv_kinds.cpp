@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
+#include "datasets/csv.h"
+#include "datasets/meant_cells.h"
 #include "neon/core/text.h"
 
 namespace neon {
@@ -38,7 +41,7 @@ class KindFinder {
  private:
   void add(size_t column, size_t place) {
     KnownColumn known;
-    known.place = place;
+    known.place = place, known.column = column;
     const std::string& kind = layout_.kinds[column];
     const auto texts = table_.texts.find(place);
     if (texts == table_.texts.end()) {
@@ -66,13 +69,14 @@ class KindFinder {
   bool counts_rows(size_t column, size_t place) const {
     const std::string_view name = table_.names.empty() ? "-" : std::string_view(table_.names[column]);
     const bool unnamed = is_unnamed(name);
-    if ((!unnamed && !names_identifiers(name)) || !are_different(place)) return false;
+    if ((!unnamed && !names_identifiers(name)) || !are_different(column, place)) return false;
     leave_out(column, unnamed ? "it has no name, and its whole numbers all differ" : "its whole numbers all differ");
     return true;
   }
 
   // Whether the numbers of a column are whole and no two are alike.
-  bool are_different(size_t place) const {
+  bool are_different(size_t column, size_t place) const {
+    constexpr float kAllExact = 16777216;  // 2^24: larger ones may differ and be one number in f32
     const auto features = table_.features.as<float>();
     const auto width = size_t(table_.features.shape()[1]);
     std::vector<float> all;
@@ -81,7 +85,18 @@ class KindFinder {
       all.push_back(features[at]);
     }
     std::ranges::sort(all);
-    return std::ranges::adjacent_find(all) == all.end();
+    if (std::ranges::adjacent_find(all) == all.end()) return true;
+    return std::max(std::abs(all.front()), std::abs(all.back())) >= kAllExact && are_different_texts(column);
+  }
+
+  bool are_different_texts(size_t column) const {
+    CsvReader reader(table_.file->text(), table_.delimiter, table_.path);
+    std::vector<CsvCell> cells;
+    std::unordered_set<std::string> known;
+    if (!table_.names.empty()) reader.next(cells);
+    while (reader.next(cells))
+      if (!known.insert(std::string(cells[column].text)).second) return false;
+    return true;
   }
 
   // False: the column is left out.
@@ -91,22 +106,28 @@ class KindFinder {
       if (!is_utf8(texts.texts[k]))
         table_.fail_at(texts.first[k], text(table_.column_text(column), ": ", in_quotes(texts.texts[k]),
                                             " is not UTF-8; save the file as UTF-8"));
-    if (kind == "category") return true;
+    if (kind == "category") return note_alike(column, texts), true;
     if (kind == "boolean" || (kind.empty() && are_booleans(texts))) {
       known.code.kind = ColumnKind::boolean;
       check_booleans(column, texts);
       return true;
     }
-    if (!kind.empty() || may_be_dates(texts)) {
+    if (!kind.empty() || rows_of(texts, seems_date) > 0.5) {
       take_dates(column, kind, texts, known.code);
-      if (known.code.kind == ColumnKind::date) return true;
+      return true;
     }
     check_numbers(column, texts);
     const bool all_differ = texts.texts.size() >= kLeastIdentifiers &&
                             std::ranges::all_of(texts.rows, [](int64_t rows) { return rows == 1; });
     if (all_differ)
       leave_out(column, "its texts all differ, as identifiers do; the kind category, under columns, keeps it");
+    else note_alike(column, texts);
     return !all_differ;
+  }
+
+  void note_alike(size_t column, const ColumnTexts& texts) const {
+    if (const std::string names = alike_names(texts.texts); !names.empty())
+      context_.note(text(table_.path, ": ", table_.column_text(column), ": ", names, " are two categories"));
   }
 
   static bool are_booleans(const ColumnTexts& texts) {
@@ -122,11 +143,14 @@ class KindFinder {
                             in_quotes(texts.texts[k])));
   }
 
-  static bool may_be_dates(const ColumnTexts& texts) {
-    if (texts.texts.empty()) return false;
-    for (const DateForm form : {DateForm::year_first, DateForm::day_first, DateForm::month_first})
-      if (parse_date(texts.texts.front(), form).found) return true;
-    return false;
+  // The share of the rows with texts whose text is so.
+  static double rows_of(const ColumnTexts& texts, auto&& is_so) {
+    int64_t so = 0, all = 0;
+    for (size_t k = 0; k < texts.texts.size(); ++k) {
+      all += texts.rows[k];
+      if (is_so(texts.texts[k])) so += texts.rows[k];
+    }
+    return double(so) / double(std::max<int64_t>(all, 1));
   }
 
   static bool are_dates(const ColumnTexts& texts, DateForm form) {
@@ -140,7 +164,7 @@ class KindFinder {
     if (kind == "day_first") code.form = DateForm::day_first;
     else if (kind == "month_first") code.form = DateForm::month_first;
     else if (!forms.empty()) code.form = forms.front();
-    if (kind.empty() && forms.empty()) return;
+    if (kind.empty() && forms.empty()) refuse_other_dates(column, texts);
     if (forms.size() > 1 && kind != "day_first" && kind != "month_first")
       table_.fail_at(texts.first.front(),
                      text(table_.column_text(column), ": in ", in_quotes(texts.texts.front()),
@@ -155,19 +179,44 @@ class KindFinder {
     code.kind = ColumnKind::date;
   }
 
-  // Mostly numbers, with texts among them: a mistake in a cell would make categories of all numbers.
-  void check_numbers(size_t column, const ColumnTexts& texts) const {
-    int64_t numbers = 0, others = 0;
-    size_t first = 0;
-    double value = 0;
-    for (size_t k = 0; k < texts.texts.size(); ++k) {
-      const bool is_number = parse_number(texts.texts[k], value, table_.decimal);
-      (is_number ? numbers : others) += texts.rows[k];
-      if (!is_number && others == texts.rows[k]) first = k;
+  // Most are dates: a mistake in a cell would make categories of all.
+  [[noreturn]] void refuse_other_dates(size_t column, const ColumnTexts& texts) const {
+    for (size_t k = 0; k < texts.texts.size(); ++k)
+      if (!seems_date(texts.texts[k]))
+        refuse(column, texts, k,
+               text("expected a date, as most cells have, found ", in_quotes(texts.texts[k]),
+                    "; mend the cell, say under missing that it marks a missing value"));
+    std::vector<DateForm> forms = {DateForm::year_first, DateForm::day_first, DateForm::month_first};
+    for (size_t k = 0;; ++k) {
+      std::erase_if(forms, [&](DateForm form) { return !parse_date(texts.texts[k], form).found; });
+      if (forms.empty())
+        refuse(column, texts, k,
+               text(in_quotes(texts.texts[k]), " is a date of another form than ", in_quotes(texts.texts[0]),
+                    "; write all alike, as 2024-05-31"));
     }
-    if (numbers > others)
-      table_.fail_at(texts.first[first],
-                     text(table_.column_text(column), ": expected a number, found ", in_quotes(texts.texts[first]),
+  }
+
+  [[noreturn]] void refuse(size_t column, const ColumnTexts& texts, size_t k, const std::string& message) const {
+    table_.fail_at(texts.first[k], text(table_.column_text(column), ": ", message,
+                                        ", or give the column a kind, category or ignore, under columns"));
+  }
+
+  // Most are, or seem to be, numbers: a mistake in a cell would make categories of all.
+  void check_numbers(size_t column, const ColumnTexts& texts) const {
+    const auto is_number = [&](const std::string& cell) {
+      double value = 0;
+      return parse_number(cell, value, table_.decimal);
+    };
+    const auto may_be = [&](const std::string& cell) { return is_number(cell) || seems_number(cell); };
+    if (rows_of(texts, may_be) <= 0.5) return;
+    const auto seeming = std::ranges::find_if(
+        texts.texts, [&](const std::string& cell) { return !is_number(cell) && seems_number(cell); });
+    const auto k = size_t(seeming - texts.texts.begin());
+    if (seeming != texts.texts.end()) refuse(column, texts, k, advice_for_number(*seeming, table_.decimal));
+    const auto other = size_t(std::ranges::find_if_not(texts.texts, is_number) - texts.texts.begin());
+    if (other < texts.texts.size())
+      table_.fail_at(texts.first[other],
+                     text(table_.column_text(column), ": expected a number, found ", in_quotes(texts.texts[other]),
                           "; the kind category, under columns, takes all cells for texts"));
   }
 

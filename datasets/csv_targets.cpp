@@ -43,7 +43,7 @@ CsvTargets::CsvTargets(const CsvParams& params, const Table& table, const DataCo
     : missing_(params.missing), several_(!params.targets.empty()) {
   if (!several_) {
     columns_.resize(table.targets.size());
-    learn_one(params, table, context.some_classes);
+    learn_one(params, table, context);
   }
   for (size_t k = 0; k < params.targets.size(); ++k) {
     Column& column = columns_.emplace_back();
@@ -59,7 +59,7 @@ CsvTargets::CsvTargets(const CsvParams& params, const Table& table, const DataCo
 }
 
 // One target has classes if its cells say so; several are numbers of one target.
-void CsvTargets::learn_one(const CsvParams& params, const Table& table, bool some_classes) {
+void CsvTargets::learn_one(const CsvParams& params, const Table& table, const DataContext& context) {
   if (table.targets.size() > 1) {
     if (params.task == "classes")
       fail(ErrorKind::config, "task: target names ", table.targets.size(),
@@ -70,6 +70,8 @@ void CsvTargets::learn_one(const CsvParams& params, const Table& table, bool som
   const FailAtLabel fail_at = fail_in(table, 0);
   const LabelNumbers numbers = label_numbers(table.targets[0], missing_, fail_at);
   if (params.task == "regression" || (params.task == "auto" && numbers.all_numbers && !numbers.all_whole)) return;
+  if (params.task == "auto" && !numbers.all_numbers && context.asks_about_texts())
+    refuse_texts_meant_otherwise(table.targets[0], fail_at);
   Column& column = columns_[0];
   column.target.kind = TargetKind::classes;
   column.classes.emplace(table.targets[0], numbers.all_numbers, fail_at);
@@ -77,7 +79,7 @@ void CsvTargets::learn_one(const CsvParams& params, const Table& table, bool som
   if (params.task == "auto" && numbers.all_numbers)
     if (const std::string what = ask_about_labels(numbers.smallest, numbers.largest, names.size()); !what.empty())
       fail(ErrorKind::config, table.path, ": the target has ", what, ": say task: classes or task: regression");
-  if (names.size() < 2 && !some_classes)
+  if (names.size() < 2 && !context.some_classes)
     fail(ErrorKind::data, table.path, ": every target is ", in_quotes(names.front()), ": there is only one class");
 }
 

@@ -29,7 +29,7 @@ class CsvTargets {
   };
   // Classes or labels of the only target of a table.
   bool has_class() const { return !several_ && columns_[0].target.kind == TargetKind::classes; }
-  void learn_one(const CsvParams& params, const Table& table, bool some_classes);
+  void learn_one(const CsvParams& params, const Table& table, const DataContext& context);
   void learn(Column& column, const Table& table, size_t k, bool some_classes);
   void know(Column& column, const DataContext& context) const;
   void take_classes(const Table& table, size_t k, auto&& put) const;

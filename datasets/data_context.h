@@ -30,6 +30,9 @@ struct DataContext {
   bool some_classes = false;         // the samples may be of some classes of that net alone, even of one
   std::optional<ReadLimits> limits;  // of a checkpoint's paths; none: all may be read
 
+  // Whether texts of a table that may be meant as numbers or dates are refused: not for a net that has learnt them.
+  bool asks_about_texts() const { return rules >= 6 && !some_classes; }
+
   // Throws a config error where the limits forbid the folder.
   std::string data_folder() const;
   // The places to look for a path, each once, without those that the limits forbid.

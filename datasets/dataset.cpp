@@ -9,6 +9,7 @@
 #include "datasets/file.h"
 #include "datasets/folds.h"
 #include "datasets/gzip.h"
+#include "datasets/meant_cells.h"
 #include "datasets/reconstruction.h"
 #include "neon/core/message.h"
 #include "neon/core/nearest_file.h"
@@ -257,6 +258,16 @@ void warn_of_untrained_classes(const Data& data, const DataContext& context) {
                       "; the net cannot learn what it never sees"));
 }
 
+void note_alike_classes(const Data& data, const DataContext& context) {
+  if (data.tokens > 0 || !context.asks_about_texts()) return;
+  const auto note = [&](const std::vector<std::string>& names) {
+    if (const std::string found = alike_names(names); !found.empty())
+      context.note(text(data.source, ": ", found, " are two classes"));
+  };
+  note(data.class_names);
+  for (const NamedTarget& target : data.targets) note(target.names);
+}
+
 // Samples that go on one from the other are never drawn: the first ones stay, and the last of them are the validation
 // samples, unless the reader, which knows where a text ends, has taken these.
 void split_streams(Data& data, int64_t kept, double validation) {
@@ -331,6 +342,7 @@ Data Dataset::finish(Data data, const DataContext& context) const {
   if (apart > 0) draw_validation(data, apart, context);
   if (!common.autoencoder) {
     warn_of_untrained_classes(data, context);
+    note_alike_classes(data, context);
     if (common.reconstruct) add_samples_to_targets(data);
     return data;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "datasets/meant_cells.h"
 #include "neon/core/error.h"
 
 namespace neon {
@@ -38,6 +39,30 @@ LabelNumbers label_numbers(std::span<const std::string_view> labels, const Missi
     first = false;
   }
   return out;
+}
+
+void refuse_texts_meant_otherwise(std::span<const std::string_view> labels, const FailAtLabel& fail_at) {
+  size_t numbers = 0, dates = 0, first_seeming = labels.size(), first_text = labels.size();
+  double value = 0;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const bool is_number = parse_number(labels[i], value), seeming = !is_number && seems_number(labels[i]);
+    numbers += is_number || seeming;
+    dates += !is_number && seems_date(labels[i]);
+    if (seeming) first_seeming = std::min(first_seeming, i);
+    else if (!is_number) first_text = std::min(first_text, i);
+  }
+  constexpr const char* kAdvice = ", or say task: classes";
+  if (2 * numbers > labels.size()) {
+    if (first_seeming < labels.size()) fail_at(first_seeming, advice_for_number(labels[first_seeming]) + kAdvice);
+    if (first_text < labels.size())
+      fail_at(first_text, text(in_quotes(labels[first_text]),
+                               " is a text, and most others are numbers; mend the cell, or remove the row", kAdvice));
+  }
+  if (2 * dates > labels.size())
+    fail_at(first_text, text(in_quotes(labels[first_text]),
+                             dates == labels.size() ? " is a date; predict a number, such as days"
+                                                    : " is a date, or others are; predict a number, such as days",
+                             kAdvice));
 }
 
 std::string label_name(std::string_view written) {

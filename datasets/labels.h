@@ -31,6 +31,9 @@ struct LabelNumbers {
 LabelNumbers label_numbers(std::span<const std::string_view> labels, const MissingMarks& missing,
                            const FailAtLabel& fail_at);
 
+// Refuses texts most of which are, or seem to be, numbers or dates: a mistake in a cell would make a class of each.
+void refuse_texts_meant_otherwise(std::span<const std::string_view> labels, const FailAtLabel& fail_at);
+
 // The shortest spelling of a number: "1" for "1.0", "+1" and "01"; any other text as it is.
 std::string label_name(std::string_view written);
 

@@ -105,7 +105,7 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
     const Grouped all = read(path);
     Data out;
     out.source = path;
-    const std::optional<LabelClasses> classes = classes_of(all, out);
+    const std::optional<LabelClasses> classes = classes_of(all, out, context);
     double part = 0;
     const std::string test = test_part(params.test, common);
     const bool drawn = parse_number(test, part);
@@ -145,7 +145,7 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
   }
 
   // Without classes the targets are values.
-  std::optional<LabelClasses> classes_of(const Grouped& all, Data& data) const {
+  std::optional<LabelClasses> classes_of(const Grouped& all, Data& data, const DataContext& context) const {
     const MissingMarks missing(params.missing);
     const std::vector<std::string_view> labels(all.table.cells[1].begin(), all.table.cells[1].end());
     const FailAtLabel fail_at = [&](size_t row, const std::string& message) {
@@ -153,6 +153,8 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
     };
     const LabelNumbers numbers = label_numbers(labels, missing, fail_at);
     if (params.task == "regression" || (params.task == "auto" && numbers.all_numbers && !numbers.all_whole)) return {};
+    if (params.task == "auto" && !numbers.all_numbers && context.asks_about_texts())
+      refuse_texts_meant_otherwise(labels, fail_at);
     std::optional<LabelClasses> out;
     out.emplace(labels, numbers.all_numbers, fail_at);
     data.class_names = out->names();

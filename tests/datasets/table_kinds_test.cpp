@@ -91,7 +91,7 @@ TEST_CASE("a category has a number of its own, in the order of names, and missin
   CHECK(few.data.table.codes[0].categories == std::vector<std::string>{"blue", "red"});
   CHECK(coded_row(few.data, 4) == CodedRow{0, 0, 1, 0});
   REQUIRE(few.notes.size() == 1);
-  CHECK_THAT(few.notes[0], Catch::Contains("a column has 3 categories, from 'red' to 'green'; the 2 most frequent"));
+  CHECK_THAT(few.notes[0], Catch::Contains("column 'c' has 3 categories, from 'red' to 'green'; the 2 most frequent"));
 }
 
 TEST_CASE("numbers may be categories, and texts booleans") {

@@ -1,0 +1,96 @@
+#include "datasets/meant_cells.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "datasets/table_date.h"
+#include "neon/core/message.h"
+#include "neon/core/text.h"
+
+namespace neon {
+
+namespace {
+
+constexpr std::array<std::string_view, 3> kSpaces = {" ", "\xc2\xa0", "\xe2\x80\xaf"};  // of one width or another
+constexpr std::array<std::string_view, 5> kSymbols = {"$", "\xe2\x82\xac", "\xc2\xa3", "\xc2\xa5", "%"};
+constexpr std::array<std::string_view, 4> kBetweenThousands = {",", ".", "'", "_"};
+
+// Takes one of them from the front.
+bool take_one(std::string_view& rest, const auto& of) {
+  for (const std::string_view each : of)
+    if (rest.starts_with(each)) {
+      rest.remove_prefix(each.size());
+      return true;
+    }
+  return false;
+}
+
+bool take_last(std::string_view& rest, const auto& of) {
+  for (const std::string_view each : of)
+    if (rest.ends_with(each)) {
+      rest.remove_suffix(each.size());
+      return true;
+    }
+  return false;
+}
+
+size_t take_digits(std::string_view& rest) {
+  const size_t count = std::min(rest.find_first_not_of("0123456789"), rest.size());
+  rest.remove_prefix(count);
+  return count;
+}
+
+// Digits in groups of three, or one group of any size; then perhaps decimals.
+bool are_grouped_digits(std::string_view rest) {
+  constexpr size_t kGroup = 3;
+  size_t first = take_digits(rest);
+  std::string_view between;  // the groups
+  while (!rest.empty()) {
+    const std::string_view from = rest;
+    if (!take_one(rest, kBetweenThousands) && !take_one(rest, kSpaces)) return false;
+    const std::string_view mark = from.substr(0, from.size() - rest.size());
+    const bool decimal = mark == "," || mark == ".";
+    const size_t count = take_digits(rest);
+    if (count == 0) return false;
+    if (rest.empty() && decimal && mark != between) return true;  // decimals, or a group
+    if (count != kGroup || first == 0 || first > kGroup || (!between.empty() && mark != between)) return false;
+    between = mark;
+  }
+  return first > 0;
+}
+
+}  // namespace
+
+bool seems_number(std::string_view cell) {
+  constexpr std::array<std::string_view, 3> kSigns = {"-", "+", "\xe2\x88\x92"};
+  while (take_one(cell, kSpaces) || take_one(cell, kSymbols) || take_one(cell, kSigns)) {
+  }
+  while (take_last(cell, kSpaces) || take_last(cell, kSymbols)) {
+  }
+  return are_grouped_digits(cell);
+}
+
+bool seems_date(std::string_view cell) {
+  return std::ranges::any_of(std::array{DateForm::year_first, DateForm::day_first, DateForm::month_first},
+                             [&](DateForm form) { return parse_date(cell, form).found; });
+}
+
+std::string advice_for_number(std::string_view cell, char decimal) {
+  return text(in_quotes(cell), " seems to be a number; write digits with a decimal ",
+              decimal == ',' ? "comma" : "point", " alone, as in 1234", decimal, '5');
+}
+
+std::string alike_names(const std::vector<std::string>& names) {
+  std::unordered_map<std::string, const std::string*> known;
+  for (const std::string& name : names) {
+    if (utf8_length(name) == name.size()) continue;
+    std::string plain = lower(name);
+    std::erase_if(plain, [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; });
+    const auto [other, added] = known.emplace(std::move(plain), &name);
+    if (!added) return text(in_quotes(*other->second), " and ", in_quotes(name));
+  }
+  return "";
+}
+
+}  // namespace neon

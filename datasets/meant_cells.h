@@ -1,0 +1,22 @@
+// Texts of a table that are meant as numbers or dates, though neon reads them as neither.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace neon {
+
+// Whether a text, which is no number as neon reads them, seems to be one: "1,200", "1.200,50", "$5", "12 %", "1'000".
+bool seems_number(std::string_view cell);
+
+// Whether a text is a date in one of the forms of `DateForm`.
+bool seems_date(std::string_view cell);
+
+// "'1,200' seems to be a number; write digits with a decimal point alone, as in 1234.5"
+std::string advice_for_number(std::string_view cell, char decimal = '.');
+
+// Two names that differ in letter case or in spaces alone, as "'Yes' and 'yes'"; "" without any. Single characters do
+// not count: a class may be a letter.
+std::string alike_names(const std::vector<std::string>& names);
+
+}  // namespace neon
