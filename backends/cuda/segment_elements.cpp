@@ -97,6 +97,28 @@ bool draws_four(const Instruction& i, int width) {
 
 }  // namespace
 
+// Where in the domain a thread's neighbouring elements begin.
+std::string SegmentElements::first_element() const {
+  if (fold_ != Fold::outer) return text("first_k * ", reduced_, " + first_r");
+  if (row_ == groups_) return text("first_r * ", groups_, " + first_k");
+  return text("(first_k / ", row_, " * ", reduced_, " + first_r) * ", row_, " + first_k % ", row_);
+}
+
+std::string SegmentElements::first_of_split() const {
+  return splits_ > 1 ? text(index_, "(split) * ", lanes_, " + ") : "";
+}
+
+// Where row `i` of a thread begins.
+std::string SegmentElements::row_place(const std::string& i) const {
+  return text("(", first_of_split(), index_, "(lane) + ", index_, "(", i, ") * ", row_step(), ") * ", along_);
+}
+
+// The element that a row begins with, for the text that follows.
+std::string SegmentElements::begins_at(const std::string& row) const {
+  return text("      const ", index_, " first_r = ", row, ";\n      const ", index_, " first_e = ", first_element(),
+              ";\n      (void)first_e;\n");
+}
+
 // A row's loads are all held, or none; of tall columns the first rows, as many as fit.
 SegmentElements::SegmentElements(const Segment& segment, CodeText& code, int64_t busy_blocks, int64_t most_held)
     : SegmentSpread(segment, code, busy_blocks) {
@@ -173,8 +195,8 @@ SegmentElements::Loads SegmentElements::loads(int level, const Needs& needs, con
     out.variables += text("      R l", n, pack ? text("[", width_, "]") : "", ";\n");
     if (held && is_held_before(int(n), level)) {
       const std::string type = code_.pack_type(value, width_);
-      out.reads += text("        ", type, " p", n, ";\n        p", n, ".words = ", held_pack(int(n)),
-                        ";\n        unpack<R>(p", n, ", l", n, ");\n");
+      out.reads += text("        ", type, " pack", n, ";\n        pack", n, ".words = ", held_pack(int(n)),
+                        ";\n        unpack<R>(pack", n, ", l", n, ");\n");
       continue;
     }
     if (at_once > 1) {
@@ -185,8 +207,8 @@ SegmentElements::Loads SegmentElements::loads(int level, const Needs& needs, con
       if (held) out.reads += text("        ", held_pack(int(n)), " = f", n, "[u].words;\n");
     } else if (held) {
       out.reads +=
-          text("        const ", code_.pack_type(value, width_), " p", n, " = ", code_.pack(value, place, width_),
-               ";\n        unpack<R>(p", n, ", l", n, ");\n        ", held_pack(int(n)), " = p", n, ".words;\n");
+          text("        const ", code_.pack_type(value, width_), " pack", n, " = ", code_.pack(value, place, width_),
+               ";\n        unpack<R>(pack", n, ", l", n, ");\n        ", held_pack(int(n)), " = pack", n, ".words;\n");
     } else {
       out.reads += pack ? text("        ", code_.load_pack(value, place, width_, text("l", n)), ";\n")
                         : text("        l", n, " = ", this->value(int(n)), ";\n");

@@ -25,12 +25,16 @@ class SegmentElements : public SegmentSpread {
   bool holds() const { return std::ranges::count(held_, true) > 0; }
   std::string at_first(const std::string& reads) const;
   std::string kept_names(int most_level) const;
+  std::string first_of_split() const;
+  std::string row_place(const std::string& i) const;
+  std::string begins_at(const std::string& row) const;
   std::string for_width(const std::string& body, const char* indent) const;
   std::string totals(Reach reach, int level, const char* indent) const;
 
   int64_t rows_held_ = 0;  // of each thread
 
  private:
+  std::string first_element() const;
   std::string value(int reg) const;
   std::string pack_place(const Instruction& load);
   Value read_value(int reg) const;    // that a walk reads for a register

@@ -25,27 +25,28 @@ std::string SegmentWriter::flat() {
 std::string SegmentWriter::rounds(const Needs& needs) {
   const Needs none(segment_.body.size(), false);
   const int at_once = int(std::min<int64_t>(packs_ > 1 ? rows_at_once(0, needs, none) : 1, packs_));
-  const Loads loaded = loads(0, needs, none, at_once);
-  const std::string body = elements(needs, none, 0, "", loaded.variables + at_first(loaded.reads));
-  if (body.empty()) return "";
-  auto place = [&](const std::string& round) {
+  const auto begin = [&](const std::string& round) {
     const std::string block = packs_ > 1 ? text("(", index_, "(", round, ") * ", bundles(), " + ", index_, "(block))")
                                          : text(index_, "(block)");
-    return text("(", block, " * kThreads + threadIdx.x) * ", width_);
+    return text("    const ", index_, " first_k = (", block, " * kThreads + threadIdx.x) * ", width_,
+                ", first_e = first_k;\n    constexpr int first_r = 0;\n    (void)first_e, (void)first_r;\n");
   };
-  const std::string element =
-      ", first_e = first_k;\n    constexpr int first_r = 0;\n    (void)first_e, (void)first_r;\n";
-  auto use = [&](const std::string& round) {
-    return text("    const ", index_, " first_k = ", place(round), element, "    if (first_k < ", groups_, ") {\n",
-                body, "    }\n");
+  const auto use = [&](const Loads& loaded) {
+    return elements(needs, none, 0, "", loaded.variables + at_first(loaded.reads));
   };
-  if (packs_ == 1) return use("0");
-  if (at_once == 1) return text("    for (int i = 0; i < ", packs_, "; ++i) {\n", use("i"), "    }\n");
-  // A pack that is not there is fetched in the shape of the last, and not used.
-  const std::string each = text("#pragma unroll\n    for (int u = 0; u < ", at_once, "; ++u) {\n");
-  return text("    for (int i0 = 0; i0 < ", packs_, "; i0 += ", at_once, ") {\n", loaded.fetched, each, "    const ",
-              index_, " first_k = min(", index_, "(", place("i0 + u"), "), ", index_, "(", groups_ - width_, "))",
-              element, at_first(loaded.fetch), "    }\n", each, use("i0 + u"), "    }\n    }\n");
+  const Loads one = loads(0, needs, none, 1);
+  const std::string body = use(one);
+  if (body.empty()) return "";
+  if (packs_ == 1) return text(begin("0"), "    if (first_k < ", groups_, ") {\n", body, "    }\n");
+  const int64_t packs = (groups_ + width_ - 1) / width_, apart = bundles() * kThreads;
+  const std::string count = text("    const int rounds = int((", packs + apart - 1,
+                                 "ll - (block * kThreads + threadIdx.x)) / ", apart, ");\n    int first = 0;\n");
+  const std::string rest = text("    for (; first < rounds; ++first) {\n", begin("first"), body, "    }\n");
+  if (at_once == 1) return count + rest;
+  const Loads several = loads(0, needs, none, at_once);
+  const std::string each = text("#pragma unroll\n    for (int u = 0; u < ", at_once, "; ++u) {\n", begin("first + u"));
+  return text(count, "    for (; first + ", at_once, " <= rounds; first += ", at_once, ") {\n", several.fetched, each,
+              at_first(several.fetch), "    }\n", each, use(several), "    }\n    }\n#pragma unroll 1\n", rest);
 }
 
 // Numbers that there is only one of.

@@ -21,13 +21,12 @@ class SegmentWriter : public SegmentElements {
   std::string grouped();
   std::string kept(int level) const;
   std::string walk(int level, Needs& cached);
-  std::string first_element() const;
   Needs kept_for_later(int level, const Needs& needs) const;
   std::string fold_variables(int level) const;
   std::string rows(int level, const Needs& needs, const Needs& cached, const std::string& keep);
-  std::string rows_between(int level, const Needs& needs, const Needs& cached, const std::string& keep,
-                           const std::string& from, const std::string& ends, bool hold);
-  std::string first_of_split() const;
+  std::string rows_in_registers(int level, const Needs& needs, const Needs& cached, const std::string& keep);
+  std::string rows_between(int level, const Needs& needs, const Needs& cached, const std::string& from,
+                           const std::string& ends, bool hold);
   bool goes_back(int level) const;
   std::string fold_of_lanes(int reg) const;
   std::string partial(int reg, const char* split) const;

@@ -71,70 +71,75 @@ std::string SegmentWriter::walk(int level, Needs& cached) {
   return out;
 }
 
-// Where in the domain a thread's neighbouring elements begin.
-std::string SegmentWriter::first_element() const {
-  if (fold_ != Fold::outer) return text("first_k * ", reduced_, " + first_r");
-  if (row_ == groups_) return text("first_r * ", groups_, " + first_k");
-  return text("(first_k / ", row_, " * ", reduced_, " + first_r) * ", row_, " + first_k % ", row_);
-}
-
 // The loop of a walk over a thread's rows. Kept values need a place that the compiler knows as a number. Otherwise the
 // loop ends where the rows end: without an exit in its middle, several rows are read before the first is needed.
 std::string SegmentWriter::rows(int level, const Needs& needs, const Needs& cached, const std::string& keep) {
   const bool in_registers = !keep.empty() || std::ranges::count(cached, true) > 0;
   const int64_t count = rows_of_thread();
-  if (in_registers) return rows_between(level, needs, cached, keep, "0", text(count), true);
+  if (in_registers) return rows_in_registers(level, needs, cached, keep);
   const std::string ends = text("rows", level), first = first_of_split();
   const std::string out = text(
       "    const int ", ends, " = ", spare_threads() ? text("lane >= ", lanes_, " ? 0 : ") : "", "min(", count,
       ", int((", (reduced_ + along_ - 1) / along_ + row_step() - 1, "ll - (", first, "lane)) / ", row_step(), "));\n");
-  if (!holds() || rows_held_ == count) return out + rows_between(level, needs, cached, keep, "0", ends, holds());
+  if (!holds() || rows_held_ == count) return out + rows_between(level, needs, cached, "0", ends, holds());
   const std::string middle = text("held", level);
-  const std::string held = rows_between(level, needs, cached, keep, "0", middle, true),
-                    others = rows_between(level, needs, cached, keep, middle, ends, false);
+  const std::string held = rows_between(level, needs, cached, "0", middle, true),
+                    others = rows_between(level, needs, cached, middle, ends, false);
   return text(out, "    const int ", middle, " = min(", rows_held_, ", ", ends, ");\n",
               goes_back(level) ? others + held : held + others);
-}
-
-std::string SegmentWriter::first_of_split() const {
-  return splits_ > 1 ? text(index_, "(split) * ", lanes_, " + ") : "";
 }
 
 // Every other walk goes back: what the one before has read last is still in the cache.
 bool SegmentWriter::goes_back(int level) const { return meets_ && level % 2 == 1; }
 
-// The rows of a thread from `from` up to `ends`.
-std::string SegmentWriter::rows_between(int level, const Needs& needs, const Needs& cached, const std::string& keep,
-                                        const std::string& from, const std::string& ends, bool hold) {
-  const bool in_registers = !keep.empty() || std::ranges::count(cached, true) > 0;
+static std::string for_rows(int at_once) {
+  return text("#pragma unroll\n      for (int u = 0; u < ", at_once, "; ++u) {\n");
+}
+
+// All rows of a thread, whose kept values have places that the compiler knows. A row that is not there is fetched in
+// the shape of the last, and not used.
+std::string SegmentWriter::rows_in_registers(int level, const Needs& needs, const Needs& cached,
+                                             const std::string& keep) {
   const int64_t count = rows_of_thread();
-  const bool back = !in_registers && goes_back(level);
-  const auto row = [&](const std::string& i) {
-    return text("(", first_of_split(), index_, "(lane) + ", index_, "(", i, ") * ", row_step(), ") * ", along_);
-  };
-  const auto nth = [&](const std::string& i) { return back ? text(ends, " - 1 - (", i, " - ", from, ")") : i; };
-  const std::string element = text("      const ", index_, " first_e = ", first_element(), ";\n      (void)first_e;\n");
-  const int at_once = int(std::min<int64_t>(rows_at_once(level, needs, cached, hold), count));
-  const Loads loaded = loads(level, needs, cached, at_once, hold);
-  const std::string use = text(
-      "      const ", index_, " first_r = ", row("i"), ";\n",
-      in_registers
-          ? text("      if (first_r >= ", reduced_, spare_threads() ? text(" || lane >= ", lanes_) : "", ") break;\n")
-          : "",
-      element, elements(needs, cached, level, keep, loaded.variables + at_first(loaded.reads), hold));
+  const int at_once = int(std::min<int64_t>(rows_at_once(level, needs, cached), count));
+  const Loads loaded = loads(level, needs, cached, at_once);
+  const bool all_there = !spare_threads() && count * row_step() * along_ == reduced_;
+  const std::string ends = all_there ? ""
+                                     : text("      if (first_r >= ", reduced_,
+                                            spare_threads() ? text(" || lane >= ", lanes_) : "", ") break;\n");
+  const std::string use = text(begins_at(row_place("i")), ends,
+                               elements(needs, cached, level, keep, loaded.variables + at_first(loaded.reads)));
   if (at_once == 1)
-    return text("#pragma unroll ", in_registers ? count : 4, "\n    for (int n = ", from, "; n < ", ends,
-                "; ++n) {\n      const int i = ", nth("n"), ";\n", use, "    }\n");
-  // A row that is not there is fetched in the shape of the last, and not used.
-  const std::string each = text("#pragma unroll\n      for (int u = 0; u < ", at_once, "; ++u) {\n");
-  const std::string limit = back
-                                ? text("max(", index_, "(", row(nth("n0 + u")), "), ", index_, "(0))")
-                                : text("min(", index_, "(", row("n0 + u"), "), ", index_, "(", reduced_ - along_, "))");
-  return text("#pragma unroll ", in_registers ? (count + at_once - 1) / at_once : 1, "\n    for (int n0 = ", from,
-              "; n0 < ", ends, "; n0 += ", at_once, ") {\n", loaded.fetched, each, "      const ", index_,
-              " first_r = ", limit, ";\n", element, at_first(loaded.fetch), "      }\n", each,
-              "      if (n0 + u >= ", ends, ") break;\n      const int i = ", nth("n0 + u"), ";\n", use,
+    return text("#pragma unroll ", count, "\n    for (int i = 0; i < ", count, "; ++i) {\n", use, "    }\n");
+  const std::string last = text("min(", index_, "(", row_place("n + u"), "), ", index_, "(", reduced_ - along_, "))");
+  return text("#pragma unroll ", (count + at_once - 1) / at_once, "\n    for (int n = 0; n < ", count,
+              "; n += ", at_once, ") {\n", loaded.fetched, for_rows(at_once), begins_at(last), at_first(loaded.fetch),
+              "      }\n", for_rows(at_once), "      const int i = n + u;\n      if (i >= ", count, ") break;\n", use,
               "      }\n    }\n");
+}
+
+// The rows of a thread from `from` up to `ends`. Rows that are fetched together are used without an exit in between:
+// the compiler moves a fetch behind an exit, next to its use, and the thread then waits for each row by itself.
+std::string SegmentWriter::rows_between(int level, const Needs& needs, const Needs& cached, const std::string& from,
+                                        const std::string& ends, bool hold) {
+  const int at_once = int(std::min<int64_t>(rows_at_once(level, needs, cached, hold), rows_of_thread()));
+  const auto nth = [&](const std::string& n) {
+    return goes_back(level) ? text(ends, " - 1 - (", n, " - ", from, ")") : n;
+  };
+  const auto use = [&](const std::string& n, const Loads& loaded) {
+    return text("      const int i = ", nth(n), ";\n", begins_at(row_place("i")),
+                elements(needs, cached, level, "", loaded.variables + at_first(loaded.reads), hold));
+  };
+  const auto one_by_one = [&](const std::string& begin, int unrolled) {
+    return text("#pragma unroll ", unrolled, "\n    for (int n = ", begin, "; n < ", ends, "; ++n) {\n",
+                use("n", loads(level, needs, cached, 1, hold)), "    }\n");
+  };
+  if (at_once == 1) return one_by_one(from, 4);
+  const Loads loaded = loads(level, needs, cached, at_once, hold);
+  return text("    {\n    int first = ", from, ";\n#pragma unroll 1\n    for (; first + ", at_once, " <= ", ends,
+              "; first += ", at_once, ") {\n", loaded.fetched, for_rows(at_once),
+              begins_at(row_place(nth("first + u"))), at_first(loaded.fetch), "      }\n", for_rows(at_once),
+              use("first + u", loaded), "      }\n    }\n", one_by_one("first", 1), "    }\n");
 }
 
 }  // namespace neon::cuda

@@ -40,14 +40,15 @@ void check_compiles(const std::vector<std::string>& sources, int least_arch = 0)
 
 // The first parameter that a kernel reads after it wrote it: the place of what is stored may be that of what is read.
 std::string read_after_write(const std::string& kernel) {
-  std::map<std::string, size_t> written;
-  for (size_t at = kernel.find("(p"); at != kernel.npos; at = kernel.find("(p", at + 1)) {
-    const std::string name = kernel.substr(at + 1, kernel.find(',', at) - at - 1);
-    // put<T, R>(p0, ...), get_all<R, T, 4>(p0, ...)
-    const std::string call = kernel.substr(at - std::min<size_t>(at, 32), std::min<size_t>(at, 32));
-    const size_t put = call.rfind("put") + 1, get = call.rfind("get") + 1;  // 0: not there
-    if (put > get) written.emplace(name, at);
-    if (get > put && written.count(name)) return name;
+  // put<T, R>(p0, ...), get_all<R, T, 4>(p0, ...); where the rows begin that do not fill a group; the end of a walk
+  const std::regex access("(put|get)[a-z_]*<[^>]*>\\((p[0-9]+),|for \\(int n = first;|fold_|meet<");
+  std::set<std::string> written, of_other_rows;
+  for (std::sregex_iterator i(kernel.begin(), kernel.end(), access), end; i != end; ++i) {
+    const std::string what = i->str(1), name = i->str(2);
+    if (what == "put") written.insert(name);
+    else if (what == "get" && written.count(name)) return name;
+    else if (i->str(0).starts_with("for")) of_other_rows.merge(written), written.clear();
+    else if (what.empty()) written.merge(of_other_rows);
   }
   return "";
 }
