@@ -15,7 +15,8 @@ template <typename Case>
 constexpr int kSeeingColumns = kColumnsBefore<Case> + (Case::strip - 1) / Case::column_stride + 1;
 
 // The convolution. fetch(r, j) reads row r, counted from the first that row 0 of the results sees, of column j of the
-// strip; give(p, t, sums) takes result t of row p. Rows from `first` up to `ends`.
+// strip; give(p, t, sums) takes result t of row p. Rows from `first` up to `ends`; rounds of kOpenRows are whole, as
+// the compiler would move what is fetched for the next row behind an exit, next to its use.
 template <typename Case, typename Packed, typename R, int kTaps, int kWidth, typename Fetch, typename Give>
 __device__ __forceinline__ void depthwise(const R (&filter)[kTaps][kWidth], int first, int ends, Fetch fetch,
                                           Give give) {
@@ -33,7 +34,6 @@ __device__ __forceinline__ void depthwise(const R (&filter)[kTaps][kWidth], int 
 #pragma unroll
     for (int a = 0; a < kOpen; ++a) {
       const int group = begin + a;
-      if (group >= ends + kOpen - 1) break;
 #pragma unroll
       for (int t = 0; t < Case::strip; ++t)
 #pragma unroll
@@ -64,7 +64,7 @@ __device__ __forceinline__ void depthwise(const R (&filter)[kTaps][kWidth], int 
             }
           }
         }
-      if (group - (kOpen - 1) < first) continue;
+      if (group - (kOpen - 1) < first || group - (kOpen - 1) >= ends) continue;
 #pragma unroll
       for (int t = 0; t < Case::strip; ++t) give(group - (kOpen - 1), t, sums[(a + 1) % kOpen][t]);
     }
@@ -156,7 +156,6 @@ __device__ __forceinline__ void depthwise_filter(R (&sums)[kTaps][kWidth], int f
 #pragma unroll
     for (int a = 0; a < kOpen; ++a) {
       const int group = begin + a;
-      if (group >= ends + kOpen - 1) break;
 #pragma unroll
       for (int t = 0; t < Case::strip; ++t) unpack<R>(next_y[t], y[a][t]);
       Packed now[Case::row_stride][kSeen];

@@ -67,6 +67,7 @@ class DepthwiseWriter {
   int64_t places() const { return windows_.size[0] * windows_.size[1]; }
   int64_t numbers() const { return places() * width_; }
 
+  bool to_image() const { return kernel_.convolution() == ConvolutionKind::by_input; }
   int64_t open_rows() const { return quotient_up(windows_.size[0], windows_.strides[0]); }
 
   // Registers for what a thread keeps of so many channels and columns: sums, filters, and what it has read of a row
@@ -75,11 +76,10 @@ class DepthwiseWriter {
     const int64_t stride = windows_.strides[1], seen = (strip - 1) * stride + windows_.size[1];
     const int64_t seeing = (windows_.size[1] - 1) / stride + (strip - 1) / stride + 1;
     const ConvolutionKind kind = kernel_.convolution();
-    const bool to_image = kind == ConvolutionKind::by_input;
-    int64_t packs = to_image ? seeing : windows_.strides[0] * seen;
+    int64_t packs = to_image() ? seeing : windows_.strides[0] * seen;
     if (kind == ConvolutionKind::by_filters) packs += strip;
     const int64_t of_pack = quotient_up(width * int64_t(size_of(code_.type(kernel_.inputs[0]).dtype)), 4);
-    const int64_t sums = open_rows() * (to_image ? windows_.strides[0] : 1) * strip * width;
+    const int64_t sums = open_rows() * (to_image() ? windows_.strides[0] : 1) * strip * width;
     return sums + places() * width + 2 * packs * of_pack;
   }
 
@@ -103,7 +103,9 @@ class DepthwiseWriter {
       const int64_t each = quotient_up(rows, shares);
       if (quotient_up(rows, each) != shares) continue;
       const int64_t turns = quotient_up(images() * strips * shares, std::max<int64_t>(at_once, 1));
-      const int64_t cost = turns * (each + (open_rows() - 1) + kRowsOfStart);
+      const int64_t read = each + open_rows() - 1;
+      const int64_t walked = to_image() ? read : quotient_up(read, open_rows()) * open_rows();
+      const int64_t cost = turns * (walked + kRowsOfStart);
       if (!least || cost < least) least = cost, rows_ = each, shares_ = shares;
     }
   }
