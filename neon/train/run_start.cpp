@@ -88,6 +88,13 @@ void check_position(const Position& position, const RunSetup& setup) {
   if (position.step == 0) return;
   const PhaseSpan& span = setup.phase_after(position.epoch);
   if (position.phase == span.phase->name && position.phase_first == span.first) return;
+  // A run of fewer epochs that ended where this phase begins was in the one before it.
+  const auto ends_here = [&](const PhaseSpan& before) {
+    return before.phase->name == position.phase && before.first == position.phase_first &&
+           before.first + before.epochs == position.epoch;
+  };
+  if (position.step_in_epoch == 0 && span.first == position.epoch && std::ranges::any_of(setup.phases, ends_here))
+    return;
   const auto named = [](const std::string& name, int64_t first) {
     return name.empty() ? std::string("no phase") : text("the phase ", name, " that began after epoch ", first);
   };

@@ -92,6 +92,15 @@ class Resume(Case):
         self.assertIn("trained 3 epochs", self.neon("resume", "--set", "epochs=3", "m.safetensors").out)
         self.refused(2, "resume", "--set", "epochs=4", "-e", "5", "m.safetensors", says="contradict each other")
 
+    def test_a_run_that_ended_between_two_phases_goes_on_with_the_next(self):
+        phases = "phases: [{name: head, epochs: 2, freeze: Affine_0}, {name: all, epochs: 2}]"
+        spec = self.spec(support.IRIS.replace("epochs: 4", phases), rng_seed=3)
+        self.neon(spec, "-s", "whole")
+        for first in 1, 2, 3:
+            self.neon(spec, "-s", "parts", "-e", str(first))
+            self.neon("resume", "parts", "-e", "4")
+            self.assertEqual(tensors(self.path("parts"))[0], tensors(self.path("whole"))[0], first)
+
     def test_a_rate_that_goes_by_the_epochs_of_the_run(self):
         spec = self.spec(epochs="2")
         cosine = ["--set", "optimizer.schedule=Cosine"]
