@@ -34,7 +34,7 @@ constexpr Option kOptions[] = {
     {"-s,--save_path", "FILE", run, "save_path", takes_files,
      "Save checkpoints (.safetensors) under this name, the newest always whole."},
     {"--serialize", "N", run, "serialize", takes_files,
-     "Epochs between checkpoints, or the epochs after which to save: 3,10,20. Default: 1. Saves to "
+     "Epochs between checkpoints, or the epochs after which to save: 3,10,20, or 3, for one. Default: 1. Saves to "
      "neon_model.safetensors without -s."},
     {"-H,--history", "N", run, "history", takes_files,
      "Older checkpoints to keep beside the newest. Default: 1. Saves to neon_model.safetensors without -s."},

@@ -39,7 +39,8 @@ struct RunOptions {
     p("batch_size", &RunOptions::batch_size, "Samples in a step.", at_least(1));
     p("rng_seed", &RunOptions::rng_seed, "Seed of all random numbers.", at_least(0));
     p("eval_freq", &RunOptions::eval_freq, "Epochs between evaluations.", at_least(1));
-    p("serialize", &RunOptions::serialize, "Epochs between checkpoints, or the epochs after which to save: 3,10,20.",
+    p("serialize", &RunOptions::serialize,
+      "Epochs between checkpoints, or the epochs after which to save: 3,10,20, or one as 3, with a comma.",
       at_least(1));
     p("history", &RunOptions::history, "Older checkpoints to keep.", closed(0, 1e6));
     p("device_id", &RunOptions::device_id, "Number of the GPU, from 0.", closed(0, 1000));

@@ -154,6 +154,15 @@ class Train(Case):
         epochs = sorted(json.loads(tensors(self.path(name))[1]["neon.position"])["epoch"] for name in names)
         self.assertEqual(epochs, [2, 4, 6])
 
+    def test_epochs_after_which_to_save(self):
+        for asked, epochs in ("2", [2, 4, 5]), ("2,", [2, 5]), ("2,3", [2, 3, 5]):
+            with self.subTest(asked):
+                name = "m" + str(len(asked)) + ".safetensors"
+                self.neon("-s", name, "-H", "9", "-e", "5", "--serialize", asked, self.spec())
+                saved = sorted(each for each in os.listdir(self.folder) if each.startswith(name[:3]))
+                found = sorted(json.loads(tensors(self.path(each))[1]["neon.position"])["epoch"] for each in saved)
+                self.assertEqual(found, epochs)
+
     def test_checkpoints_that_are_asked_for_without_a_name(self):
         for option, asked in ("--serialize", "3"), ("-H", "1"):
             result = self.neon(option, asked, "-e", "6", self.spec())
