@@ -36,6 +36,25 @@ std::string expand_home(std::string_view path) {
   return home_dir() + std::string(path.substr(1));
 }
 
+std::string expand_variables(std::string_view path) {
+  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+  std::string out;
+  while (!path.empty()) {
+    const size_t begin = std::min(path.find('$'), path.size());
+    out += path.substr(0, begin);
+    path.remove_prefix(begin);
+    if (path.empty()) break;
+    const bool braced = path.starts_with("${");
+    const size_t first = braced ? 2 : 1, end = std::min(path.find_first_not_of(kLetters, first), path.size());
+    const bool is_name = end > first && (!braced || (end < path.size() && path[end] == '}'));
+    const size_t whole = is_name ? end + braced : 1;
+    const std::string value = is_name ? variable(std::string(path.substr(first, end - first)).c_str()) : "";
+    out += value.empty() ? std::string(path.substr(0, whole)) : value;
+    path.remove_prefix(whole);
+  }
+  return out;
+}
+
 std::string cache_dir() {
   if (std::string own = variable("NEON_CACHE_DIR"); !own.empty()) return expand_home(own);
   // The XDG rules say that a relative path here is to be ignored.

@@ -14,6 +14,9 @@ std::string home_dir();
 // "~" and "~/x" with the home folder put in; everything else as it is.
 std::string expand_home(std::string_view path);
 
+// $NAME and ${NAME} replaced by the environment's values; what it lacks stays as it is.
+std::string expand_variables(std::string_view path);
+
 // The folder for what can be fetched or built again: NEON_CACHE_DIR, else XDG_CACHE_HOME/neon, else
 // ~/.cache/neon. It need not exist. Throws a config error when there is no home either.
 std::string cache_dir();

@@ -22,6 +22,18 @@ TEST_CASE("the cache folder follows NEON_CACHE_DIR, XDG_CACHE_HOME, HOME, in thi
   CHECK(cache_dir() == "/home/ada/fast");
 }
 
+TEST_CASE("names after a dollar are variables of the environment") {
+  Variable one("NEON_TEST_1", "/data"), none("NEON_TEST_2", nullptr);
+  for (const auto& [given, meant] : {std::pair("$NEON_TEST_1/a", "/data/a"),
+                                     {"x${NEON_TEST_1}y", "x/datay"},
+                                     {"$NEON_TEST_1$NEON_TEST_1", "/data/data"},
+                                     {"$NEON_TEST_1y $NEON_TEST_2", "$NEON_TEST_1y $NEON_TEST_2"},
+                                     {"a$", "a$"},
+                                     {"$/${}/${NEON_TEST_1", "$/${}/${NEON_TEST_1"},
+                                     {"plain", "plain"}})
+    CHECK(expand_variables(given) == meant);
+}
+
 TEST_CASE("a tilde is the home folder only at the start of a path") {
   Variable home("HOME", "/home/ada");
   CHECK(expand_home("~") == "/home/ada");

@@ -4,54 +4,14 @@
 #include "neon/spec/comments.h"
 #include "neon/spec/spec.h"
 #include "tests/spec/messages.h"
+#include "tests/spec/old_parts.h"
 #include "tests/spec/trees.h"
 #include "tests/support/temp_folder.h"
 
 using namespace neon;
+using namespace neon_test;
 using Catch::Contains;
 using Catch::Equals;
-
-namespace {
-
-std::string old_error(const std::string& text) {
-  return message_of([&] { spec_from_text(text, "o.yaml"); });
-}
-
-// An experiment with these parts; {} stands for each.
-struct OldParts {
-  std::string dataset = "!obj:datasets.MNIST {}";
-  std::string layers =
-      "!obj:layers.FCLayer {name: h, nout: 10, activation: !obj:transforms.Logistic {}, lrule_init: *r, weight_init: "
-      "*w},";
-  std::string data = "nout: 784";
-  std::string init = "!obj:params.GaussianValGen {scale: 0.01}";
-  std::string rule = "{type: gradient_descent, lr_params: {learning_rate: 0.1}}";
-  std::string cost = "cost: !obj:transforms.CrossEntropy {}";
-  std::string model = "num_epochs: 3, batch_size: 8";
-  std::string rest = "";
-
-  std::string text() const {
-    return "!obj:experiments.FitPredictErrorExperiment {\n  weight_init: &w " + init + ",\n  lrule: &r " + rule +
-           ",\n  dataset: " + dataset + ",\n  model: !obj:models.MLP {" + model +
-           ", layers: [\n    &d !obj:layers.DataLayer {" + data + "},\n    " + layers +
-           "\n    !obj:layers.CostLayer {ref_layer: *d, " + cost + "}]},\n  " + rest + "}\n";
-  }
-  Spec spec() const { return spec_from_text(text(), "o.yaml"); }
-  std::string part(const char* key) const {
-    const Spec made = spec();
-    const Setting* found = made.root.find(key);
-    return found ? found->to_string() : "absent";
-  }
-  std::string error() const { return old_error(text()); }
-};
-
-bool has_note(const Spec& spec, const std::string& words) {
-  for (const std::string& note : spec.notes)
-    if (note.find(words) != note.npos) return true;
-  return false;
-}
-
-}  // namespace
 
 TEST_CASE("an experiment of neon 0.9 becomes the map of our keys") {
   const Spec spec = OldParts().spec();
@@ -166,6 +126,20 @@ TEST_CASE("0.9: states that begin at 0 in each batch, or are carried on") {
   CHECK(spec_from_text(rnn("50"), "o.yaml").root.find("reset_period")->value == "50");
   CHECK(!spec_from_text(rnn("1"), "o.yaml").root.find("reset_period"));
   CHECK_THAT(old_error(rnn("0")), Contains("reset_period is 0, expected at least 1"));
+  // Cells without an activation are linear, or so by name.
+  CHECK(always[0].find("Recurrent")->find("activation")->value == "Tanh");
+  for (const char* none : {"", ", activation: !obj:transforms.Linear {}"}) {
+    std::string linear = rnn("1");
+    const std::string tanh = ", activation: !obj:transforms.Tanh {}";
+    linear.replace(linear.find(tanh), tanh.size(), none);
+    const Spec made = spec_from_text(linear, "o.yaml");
+    CHECK(made.root.find("layers")->items[0].find("Recurrent")->find("activation")->value == "Identity");
+  }
+  // The gradients of the 5 steps were summed, whatever the cost's own factor.
+  std::string scaled = rnn("1");
+  CHECK(spec_from_text(scaled, "o.yaml").root.find("cost")->to_string() == "{CrossEntropyBinary: {scale: 5}}");
+  scaled.replace(scaled.find("CrossEntropy {}"), 15, "CrossEntropy {scale: 3.0, epsilon: 0.01}");
+  CHECK(spec_from_text(scaled, "o.yaml").root.find("cost")->to_string() == "{CrossEntropyBinary: {scale: 15}}");
   const std::string without = rnn("1");
   const size_t begin = without.find(", layers: [");
   CHECK_THAT(old_error(without.substr(0, begin) + "}}\n"), Contains("layers"));
@@ -269,11 +243,11 @@ TEST_CASE("a converted file keeps comments and anchors, and reads back as the sa
 }
 
 TEST_CASE("0.9: Boltzmann machines and belief nets") {
-  const auto root = [](const std::string& model) {
+  const auto root = [](const std::string& model, const std::string& more = "") {
     const std::string rbm = "!obj:layers.RBMLayer {name: ";
     return spec_from_text("!obj:experiments.FitExperiment {dataset: !obj:datasets.MNIST {}, model: !obj:models." +
                               model + " {num_epochs: 2, batch_size: 10, layers: [!obj:layers.DataLayer {nout: 784}, " +
-                              rbm + "a, nin: 784, nout: 50}, " + rbm + "b, nout: 20}]}}",
+                              rbm + "a, nin: 784, nout: 50}, " + rbm + "b, nout: 20" + more + "}]}}",
                           "o.yaml")
         .root;
   };
@@ -284,6 +258,9 @@ TEST_CASE("0.9: Boltzmann machines and belief nets") {
         "machine 2, epochs: 2}]");
   CHECK(!net.find("epochs"));
   CHECK(root("RBM").find("epochs")->to_string() == "2");
+  CHECK(root("RBM", ", activation: !obj:transforms.Logistic {}").to_string() == root("RBM").to_string());
+  CHECK_THAT(message_of([&] { root("RBM", ", activation: !obj:transforms.Tanh {}"); }), Contains("RBM are logistic"));
+  CHECK_THAT(message_of([&] { root("RBM", ", batch_norm: True"); }), Contains("an RBM takes no batch_norm"));
 }
 
 TEST_CASE("0.9: a balanced net has an output for its class, one for its sample, and a penalty between") {

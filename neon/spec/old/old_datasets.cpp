@@ -21,10 +21,10 @@ OldKeys old_dataset_keys(OldKeys own) {
 }
 
 void finish_old_dataset(OldTranslation& t, const OldObject& object, OldResult& out) {
-  if (const auto folder = object.find("repo_path"); folder && folder->is_scalar()) {
-    t.option("data_dir", folder->scalar());
-    t.remark(folder->where(), text("repo_path: data sets are looked for in ", folder->value(),
-                                   " if that folder exists (-w ", folder->value(), "), else in neon's own folder"));
+  if (const auto folder = t.path_of(object, "repo_path")) {
+    t.option("data_dir", *folder);
+    t.remark(folder->where, text("repo_path: data sets are looked for in ", folder->value,
+                                 " if that folder exists (-w ", folder->value, "), else in neon's own folder"));
   }
   if (object.find("validation_pct")) {
     const double percent = t.number_of(object, "validation_pct", 0);
@@ -71,9 +71,15 @@ void finish_cifar(OldTranslation& t, const OldObject& object, OldResult& out) {
 void finish_iris(OldTranslation& t, const OldObject& object, OldResult& out) {
   finish_old_dataset(t, object, out);
   std::erase_if(out.params.entries, [](const auto& entry) { return entry.key == "subset_pct"; });
-  if (!out.params.find("validation")) out.set("validation", Setting::scalar("30", object.node.where()));
-  t.remark(object.node.where(),
-           "Iris: 90 flowers to train, 30 to validate and 30 to test with, as in 0.9, but drawn by the seed");
+  if (object.find("sample_pct")) t.remark(object.where_of("sample_pct"), "'sample_pct' is left out: Iris ignored it");
+  if (out.params.find("validation")) {
+    t.remark(object.node.where(),
+             "Iris: validation takes its share of 120 flowers, and 30 are to test with; 0.9 took it of 90");
+  } else {
+    out.set("validation", Setting::scalar("30", object.node.where()));
+    t.remark(object.node.where(),
+             "Iris: 90 flowers to train, 30 to validate and 30 to test with, as in 0.9, but drawn by the seed");
+  }
   check_old_shape(t, {4});
 }
 
@@ -81,6 +87,7 @@ void finish_iris(OldTranslation& t, const OldObject& object, OldResult& out) {
 void finish_uniform(OldTranslation& t, const OldObject& object, OldResult& out) {
   finish_old_dataset(t, object, out);
   const auto nin = t.integers_of(object, "nin");
+  t.has_test = t.number_of(object, "ntest", 0) > 0;
   const int64_t given = Shape(t.data_shape).elements(), numbers = nin.empty() ? 0 : nin[0];
   if (t.data_shape.size() == 3 && given != numbers) check_old_shape(t, {numbers});
   Setting shape = Setting::list({}, object.where_of("nin"));
@@ -97,6 +104,7 @@ void finish_toy(OldTranslation& t, const OldObject& object, OldResult& out) {
 void finish_housing(OldTranslation& t, const OldObject& object, OldResult& out) {
   finish_old_dataset(t, object, out);
   const double percent = t.number_of(object, "test_pct", 0);
+  t.has_test = percent > 0;
   out.set("test", Setting::scalar(number(percent / 100), object.where_of("test_pct")));
   check_old_shape(t, {13});
 }
@@ -104,6 +112,7 @@ void finish_housing(OldTranslation& t, const OldObject& object, OldResult& out) 
 // Up to 1, sample_pct was a share, and percent above.
 void finish_sparse_net(OldTranslation& t, const OldObject& object, OldResult& out) {
   finish_old_dataset(t, object, out);
+  t.has_test = false;
   const double given = t.number_of(object, "sample_pct", 100);
   if (Setting* const percent = out.params.find("subset_pct"); percent && given <= 1)
     *percent = Setting::scalar(number(given * 100), percent->where);

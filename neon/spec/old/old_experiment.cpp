@@ -33,9 +33,9 @@ void translate_logging(OldTranslation& t, const OldNode& node) {
   t.check_keys(logging);
   OldResult none;
   t.use_keys(logging, none);
-  if (const auto file = logging.find("filename"); file && file->is_scalar()) {
-    t.option("log_file", file->scalar());
-    t.remark(file->where(), text("logging to ", file->value(), " is an option of the run: --log ", file->value()));
+  if (const auto file = t.path_of(logging, "filename")) {
+    t.option("log_file", *file);
+    t.remark(file->where, text("logging to ", file->value, " is an option of the run: --log ", file->value));
   }
   if (logging.find("level")) t.remark(logging.where_of("level"), "'level' is left out: -v prints more, -vv still more");
 }
@@ -59,6 +59,18 @@ void translate_diagnostics(OldTranslation& t, const OldNode& node) {
       t.remark(diagnostics.where_of(key), text("diagnostics: ", key, " is no part of a run here; ", mend));
 }
 
+// Metrics of samples that are held in memory, at each evaluation of others.
+void translate_train_metrics(OldTranslation& t, const OldNode& list, OldResult& out) {
+  constexpr const char* kMost = "10000";
+  if (!t.is_held || !t.has_test)
+    return t.remark(list.where(),
+                    "metrics of the training set: neon reports the mean cost of an epoch's training; train_metrics: N "
+                    "evaluates N samples that are held in memory, beside those of a test");
+  out.set("train_metrics", Setting::scalar(kMost, list.where()));
+  t.remark(list.where(), text("train_metrics: metrics of the training set are those of its first ", kMost,
+                              " samples, after each epoch; 0.9 took all of them, after the last"));
+}
+
 // Metrics of each set. Ours are of the sets that a run evaluates.
 void translate_metrics(OldTranslation& t, const OldNode& node, OldResult& out) {
   static const OldClass kSets{"metrics", "", "", {old_read("train"), old_read("test"), old_read("validation")}};
@@ -76,7 +88,7 @@ void translate_metrics(OldTranslation& t, const OldNode& node, OldResult& out) {
     if (!list->is_list())
       t.problem(list->where(), text("metrics of the set ", set, ": expected a list, found ", list->describe()));
     if (std::string_view(set) == "train" && list->is_list() && !list->items().empty())
-      t.remark(list->where(), "metrics of the training set: neon reports the mean cost of an epoch's training");
+      translate_train_metrics(t, *list, out);
   }
   if (metrics.items.empty()) return;
   Setting* const outputs = out.params.find("outputs");
@@ -117,8 +129,8 @@ void translate_datatype(OldTranslation& t, Setting& root) {
 // As the guide writes specs.
 void order_keys(Setting& root) {
   static const std::vector<std::string> order = {
-      "dataset", "augment", "normalize",  "layers", "cost",         "outputs", "rule",     "optimizer",
-      "phases",  "metrics", "batch_size", "epochs", "reset_period", "shuffle", "rng_seed", "datatype"};
+      "dataset", "augment",       "normalize",  "layers", "cost",         "outputs", "rule",     "optimizer", "phases",
+      "metrics", "train_metrics", "batch_size", "epochs", "reset_period", "shuffle", "rng_seed", "datatype"};
   std::ranges::stable_sort(root.entries, {},
                            [](const auto& e) { return std::ranges::find(order, e.key) - order.begin(); });
 }

@@ -22,18 +22,19 @@ Setting integer_list(const std::vector<double>& numbers, const Location& where) 
 }
 
 // The macrobatches, if they are there.
-Setting macrobatches_of(const OldObject& object) {
-  const auto folder = object.find("save_dir");
-  if (!folder || !folder->is_scalar()) return {};
+Setting macrobatches_of(OldTranslation& t, const OldObject& object) {
+  const auto folder = t.path_of(object, "save_dir");
+  if (!folder) return {};
   std::error_code ignored;
-  const std::filesystem::path cache = std::filesystem::path(expand_home(folder->value())) / "dataset_cache.pkl";
-  return std::filesystem::exists(cache, ignored) ? folder->scalar() : Setting();
+  const std::filesystem::path cache = std::filesystem::path(expand_home(folder->value)) / "dataset_cache.pkl";
+  return std::filesystem::exists(cache, ignored) ? *folder : Setting();
 }
 
 // image_dir, else the set's folder in repo_path.
 Setting folder_of(OldTranslation& t, const OldObject& object) {
-  if (const auto folder = object.find("image_dir"); folder && folder->is_scalar()) return folder->scalar();
-  const std::string root = t.word_of(object, "repo_path", "."), name = t.word_of(object, "imageset", "");
+  if (const auto folder = t.path_of(object, "image_dir")) return *folder;
+  const auto repository = t.path_of(object, "repo_path");
+  const std::string root = repository ? repository->value : ".", name = t.word_of(object, "imageset", "");
   return Setting::scalar(root + (root.ends_with('/') ? "" : "/") + name, object.where_of("imageset"));
 }
 
@@ -87,7 +88,7 @@ void translate_counts(OldTranslation& t, const OldObject& object, OldResult& out
 void finish_imageset(OldTranslation& t, const OldObject& object, OldResult& out) {
   finish_old_dataset(t, object, out);
   const bool image_net = is_image_net(t.word_of(object, "imageset", ""));
-  const Setting batches = macrobatches_of(object);
+  const Setting batches = macrobatches_of(t, object);
   const Setting folder = batches.is_null() ? folder_of(t, object) : batches;
   out.params.entries.insert(out.params.entries.begin(), {"path", folder, folder.where});
   const auto sizes = t.integers_of(object, "output_image_size"), crops = t.integers_of(object, "cropped_image_size"),
@@ -107,6 +108,7 @@ void finish_imageset(OldTranslation& t, const OldObject& object, OldResult& out)
     out.set("validation", Setting::scalar(number(t.number_of(object, "validation_pct", 0.2)), where));
   }
   t.shuffle = true;
+  t.is_held = false;
   t.remark(object.node.where(),
            text("images are read from ", folder.value, batches.is_null() ? "" : ", the macrobatches",
                 "; neon data pack ", shell_word(folder.value),

@@ -57,14 +57,15 @@ void finish_old_weights(OldTranslation& t, const OldObject& object, OldResult& o
   const auto bias = init && init->is_map() ? init->find("bias_init") : std::nullopt;
   const bool has_bias = can_have_bias && bias && !bias->is_null();
   if (has_bias && batch_norm)
-    t.remark(bias->where(), "no bias beside batch norm: batch norm takes it away with the mean, so no output changes");
+    t.remark(where, "no bias beside batch norm: batch norm takes it away with the mean, so no output changes");
   else if (has_bias) out.set("bias", Setting::map({{"Constant", t.plain(*bias), bias->where()}}, bias->where()));
   else if (can_have_bias && !batch_norm)
     t.remark(where, "no bias: 0.9 had biases only where weight_init gives bias_init");
   if (batch_norm)
-    t.remark(where,
-             "batch norm's running statistics begin at 0 and 1 and keep 0.9 of each step's; 0.9 began at 0 and 0, "
-             "kept 0.99 and predicted badly after short runs");
+    t.remark(
+        where,
+        "batch norm's running statistics begin at 0 and 1, keep 0.9 of a step to the next, and 0.001 is added to a "
+        "variance; 0.9 began at 0 and 0, kept 0.99, added 0.000001, and predicted badly after short runs");
   else std::erase_if(out.params.entries, [](const auto& entry) { return entry.key == "batch_norm"; });
   const auto rule = object.find("lrule_init"), bias_rule = object.find("brule_init");
   OldLayerRules rules;

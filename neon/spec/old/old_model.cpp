@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "neon/core/params.h"
+
 namespace neon {
 
 OldKeys old_model_keys(OldKeys own) {
@@ -99,8 +101,7 @@ void translate_layers(OldTranslation& t, const OldNode& list, OldResult& out) {
 }
 
 // x.prm, x.pkl -> x.safetensors
-Setting checkpoint_name(const OldNode& path) {
-  Setting out = path.scalar();
+Setting checkpoint_name(Setting out) {
   const size_t slash = out.value.rfind('/'), dot = out.value.rfind('.');
   if (dot != out.value.npos && (slash == out.value.npos || dot > slash + 1)) out.value.resize(dot);
   out.value += ".safetensors";
@@ -110,14 +111,15 @@ Setting checkpoint_name(const OldNode& path) {
 }  // namespace
 
 void translate_old_saving(OldTranslation& t, const OldObject& model) {
-  const auto path = model.find("serialized_path"), from = model.find("deserialized_path");
-  if (path && path->is_scalar()) {
+  const auto path = t.path_of(model, "serialized_path");
+  const auto from = model.find("deserialized_path");
+  if (path) {
     const Setting name = checkpoint_name(*path);
     t.option("save_path", name);
-    t.remark(path->where(), text("serialized_path: the run writes the checkpoint ", name.value,
-                                 " (-s). 0.9 went on with an "
-                                 "existing file in silence; neon resume ",
-                                 name.value, " does so when asked"));
+    t.remark(path->where, text("serialized_path: the run writes the checkpoint ", name.value,
+                               " (-s). 0.9 went on with an "
+                               "existing file in silence; neon resume ",
+                               name.value, " does so when asked"));
   }
   if (from && from->is_scalar())
     t.warning(from->where(),
@@ -127,6 +129,7 @@ void translate_old_saving(OldTranslation& t, const OldObject& model) {
   if (schedule && !schedule->is_null() && path) {
     std::string epochs;
     for (int64_t epoch : t.integers_of(model, "serialize_schedule")) epochs += text(epochs.empty() ? "" : ",", epoch);
+    if (schedule->is_list() && schedule->items().size() == 1) epochs += ',';  // after this epoch alone
     t.option("serialize", Setting::scalar(epochs, schedule->where()));
     t.remark(schedule->where(), text("serialize_schedule: --serialize ", epochs));
   }
@@ -178,10 +181,14 @@ void finish_rnn(OldTranslation& t, const OldObject& object, OldResult& out) {
   finish_old_model(t, object, out);
   const auto steps = t.integers_of(object, "unrolls");
   Setting* const cost = out.params.find("cost");
-  if (!steps.empty() && cost && cost->is_scalar()) {
+  if (!steps.empty() && cost) {
     const Location where = cost->where;
-    Setting params = Setting::map({{"scale", Setting::scalar(text(steps[0]), where), where}}, where);
-    *cost = Setting::map({{cost->value, std::move(params), where}}, where);
+    if (cost->is_scalar()) *cost = Setting::map({{cost->value, Setting::map({}, where), where}}, where);
+    Setting& params = cost->entries[0].value;
+    double own = 1;
+    if (const Setting* const given = params.find("scale"); given && !detail::read_real(*given, own)) return;
+    std::erase_if(params.entries, [](const auto& entry) { return entry.key == "scale"; });
+    params.entries.push_back({"scale", Setting::scalar(number(own * double(steps[0])), where), where});
     t.remark(
         where,
         "scale: 0.9 summed the gradients of the steps, which are a mean here; the cost is the mean over the steps, "

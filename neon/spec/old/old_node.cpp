@@ -1,5 +1,9 @@
 #include "neon/spec/old/old_node.h"
 
+#include <algorithm>
+
+#include "neon/core/error.h"
+
 namespace neon {
 
 std::vector<OldNode> OldNode::items() const {
@@ -9,14 +13,45 @@ std::vector<OldNode> OldNode::items() const {
   return out;
 }
 
+namespace {
+
+constexpr int kMostMerged = 10'000;  // maps that one map may merge, those in them included
+
+}  // namespace
+
 std::vector<OldNode::Entry> OldNode::entries() const {
-  std::vector<Entry> out;
+  int left = kMostMerged;
+  return entries(left);
+}
+
+// Keys of the map itself hide those that `<<` merges; of several maps the first counts.
+std::vector<OldNode::Entry> OldNode::entries(int& left) const {
+  std::vector<Entry> out, merged;
   if (!is_map()) return out;
+  if (--left < 0) fail(ErrorKind::config, where(), ": '<<' merges too many maps");
   const auto& pairs = raw().children;
   for (size_t i = 0; i + 1 < pairs.size(); i += 2) {
-    const OldNode key(*file_, pairs[i]);
+    const OldNode key(*file_, pairs[i]), value(*file_, pairs[i + 1]);
+    if (key.raw().merge) {
+      for (Entry& entry : value.merged_entries(left)) merged.push_back(std::move(entry));
+      continue;
+    }
     for (Entry& earlier : out) earlier.doubled = earlier.doubled || earlier.key == key.value();
-    out.push_back({key.value(), key.where(), OldNode(*file_, pairs[i + 1])});
+    out.push_back({key.value(), key.where(), value});
+  }
+  const auto is_there = [&](const Entry& entry) { return std::ranges::count(out, entry.key, &Entry::key) > 0; };
+  for (Entry& entry : merged)
+    if (!entry.doubled && !is_there(entry)) out.push_back(std::move(entry));
+  return out;
+}
+
+// The entries of a map, or of the maps in a list.
+std::vector<OldNode::Entry> OldNode::merged_entries(int& left) const {
+  std::vector<Entry> out;
+  for (const OldNode& map : is_list() ? items() : std::vector{*this}) {
+    if (!map.is_map())
+      fail(ErrorKind::config, map.where(), ": '<<' merges a map or a list of maps, and this is neither");
+    for (Entry& entry : map.entries(left)) out.push_back(std::move(entry));
   }
   return out;
 }

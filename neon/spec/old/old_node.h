@@ -31,7 +31,7 @@ class OldNode {
   Location where() const { return file_->source.at(raw().line, raw().column); }
 
   std::vector<OldNode> items() const;
-  // The last value of a key counts, as in 0.9; earlier ones only hold anchors.
+  // The last value of a key counts, as in 0.9; earlier ones only hold anchors. `<<` is replaced by what it merges.
   std::vector<Entry> entries() const;
   std::optional<OldNode> find(std::string_view key) const;
   // The scalar, as a Setting: with its place, and quoted where it was.
@@ -39,6 +39,8 @@ class OldNode {
   std::string describe() const;
 
  private:
+  std::vector<Entry> entries(int& left) const;
+  std::vector<Entry> merged_entries(int& left) const;
   const RawNode& raw() const { return file_->raw.nodes[index_]; }
 
   const OldFile* file_;

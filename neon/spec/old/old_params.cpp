@@ -52,8 +52,9 @@ void choose_cross_entropy(OldTranslation& translation, const OldObject& object, 
   translation.remark(
       object.node.where(),
       multi ? "CrossEntropy after Softmax: the sum of -t log y"
-            : "CrossEntropy after Logistic: the sum over all outputs of -t log y - (1 - t) log(1 - y), so a "
-              "cost near nout ln 2 is usual at first");
+            : text("CrossEntropy after ", translation.activation.empty() ? "no activation" : translation.activation,
+                   ": the sum over all outputs of -t log y - (1 - t) log(1 - y), so a cost near nout ln 2 is usual at "
+                   "first"));
   if (!translation.truth_of(object, "shortcut_deriv", true))
     translation.remark(object.where_of("shortcut_deriv"),
                        "shortcut_deriv is left out: cost and activation are always derived together, which is exact");
@@ -69,6 +70,13 @@ void finish_cross_entropy(OldTranslation& translation, const OldObject& object, 
   remark_scale(translation, object, out);
 }
 
+void finish_squares(OldTranslation& translation, const OldObject& object, OldResult& out) {
+  remark_scale(translation, object, out);
+  if (translation.activation == "Softmax")
+    translation.remark(object.node.where(),
+                       "SumSquaredDiffs after Softmax: the gradient is complete; 0.9 left Softmax's derivative out");
+}
+
 const OldKey kCostType = old_idle("backend_type", "a cost has the type of the net");
 
 const OldClasses costs(std::vector<OldClass>{
@@ -79,7 +87,7 @@ const OldClasses costs(std::vector<OldClass>{
       old_idle("epsilon", "the logarithm is computed from the input of Softmax or Logistic, where nothing overflows"),
       old_idle("olayer_data", "the cost compares the net's output")},
      finish_cross_entropy},
-    {"transforms.SumSquaredDiffs", "cost", "SumSquared", {old_value("scale"), kCostType}, remark_scale},
+    {"transforms.SumSquaredDiffs", "cost", "SumSquared", {old_value("scale"), kCostType}, finish_squares},
 });
 
 }  // namespace

@@ -10,8 +10,15 @@ namespace {
 
 const OldKey kUnrolls = old_idle("unrolls", "the data set says the steps");
 
+// Our cells have Tanh where no activation is given; 0.9's had none.
+void keep_linear(const OldObject& object, OldResult& out) {
+  if (!out.params.find("activation"))
+    out.set("activation", Setting::scalar("Identity", object.where_of("activation")), object.where_of("activation"));
+}
+
 void finish_hidden(OldTranslation& t, const OldObject& object, OldResult& out) {
   finish_old_weights(t, object, out, false);
+  keep_linear(object, out);
   const auto inner = object.find("weight_init_rec");
   if (inner) out.set("init_inner", t.object(*inner, "initializer"));
   t.remark(object.node.where(), "recurrent layers have biases that begin at 0 and are trained; 0.9 added none");
@@ -20,6 +27,7 @@ void finish_hidden(OldTranslation& t, const OldObject& object, OldResult& out) {
 // All eight matrices came from weight_init_rec.
 void finish_lstm(OldTranslation& t, const OldObject& object, OldResult& out) {
   finish_old_weights(t, object, out, false);
+  keep_linear(object, out);
   if (const auto inner = object.find("weight_init_rec")) {
     out.set("init", t.object(*inner, "initializer"));
     t.remark(inner->where(), "weight_init_rec fills all matrices of an LSTM, as in 0.9");
@@ -47,7 +55,7 @@ const OldClasses recurrent_layers(std::vector<OldClass>{
      finish_hidden},
     {"layers.RecurrentLSTMLayer", "layer", "LSTM",
      old_weight_keys({required(old_value("nout", "output_size")), kUnrolls, required(old_read("weight_init_rec")),
-                      old_object("gate_activation", "gate_activation", "activation")}),
+                      required(old_object("gate_activation", "gate_activation", "activation"))}),
      finish_lstm},
     {"layers.RecurrentOutputLayer", "layer", "Affine", old_weight_keys({required(old_value("nout")), kUnrolls}),
      finish_output},

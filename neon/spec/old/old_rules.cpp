@@ -39,6 +39,17 @@ const std::vector<OldRule>& old_rules() {
   return rules;
 }
 
+// The keys of a rule, and those of other rules, which 0.9 did not read: files change the type and leave the rest.
+OldKeys with_keys_of_others(const OldRule& rule) {
+  OldKeys out = rule.keys;
+  OldKeys others = {old_idle("backend_type", "a rule has the type of the net")};
+  for (const OldRule& other : old_rules())
+    for (const OldKey& key : other.keys) others.push_back(old_idle(key.name, "0.9 did not use it in this rule"));
+  for (const OldKey& key : others)
+    if (!std::ranges::count(out, key.name, &OldKey::name)) out.push_back(key);
+  return out;
+}
+
 // Maps within a rule are read as objects whose class has no name.
 OldObject keyed_map(const OldNode& node, const OldClass& kind) { return {node, kind}; }
 
@@ -152,7 +163,7 @@ Setting translate_old_rule(OldTranslation& t, const OldNode& node) {
     return {};
   }
   OldResult out{std::string(found->as), Setting::map({}, node.where())};
-  const OldClass params_kind{found->type, "", "", found->keys};
+  const OldClass params_kind{found->type, "", "", with_keys_of_others(*found)};
   const auto given = rule.find("lr_params");
   if (given && given->is_map()) {
     const OldObject params = keyed_map(*given, params_kind);

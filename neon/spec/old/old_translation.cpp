@@ -4,6 +4,7 @@
 
 #include "neon/core/error.h"
 #include "neon/core/params.h"
+#include "neon/core/paths.h"
 
 namespace neon {
 
@@ -203,6 +204,15 @@ std::string OldTranslation::word_of(const OldObject& object, std::string_view ke
   if (node->is_scalar() && node->tag().empty()) return node->value();
   problem(node->where(), text(in_quotes(key), ": expected a word, found ", node->describe()));
   return otherwise;
+}
+
+std::optional<Setting> OldTranslation::path_of(const OldObject& object, std::string_view key) {
+  const auto node = object.find(key);
+  if (!node || !node->is_scalar()) return std::nullopt;
+  Setting out = node->scalar();
+  out.value = expand_variables(out.value);
+  if (out.value != node->value()) remark(node->where(), text(key, ": ", node->value(), " is ", out.value, " here"));
+  return out;
 }
 
 std::vector<int64_t> OldTranslation::integers_of(const OldObject& object, std::string_view key) {

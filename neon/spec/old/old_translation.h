@@ -60,6 +60,8 @@ class OldTranslation {
   double number_of(const OldObject& object, std::string_view key, double otherwise);
   bool truth_of(const OldObject& object, std::string_view key, bool otherwise);
   std::string word_of(const OldObject& object, std::string_view key, std::string otherwise);
+  // A path, with the variables of the environment in it replaced.
+  std::optional<Setting> path_of(const OldObject& object, std::string_view key);
   // Whole numbers: one, or a list of them.
   std::vector<int64_t> integers_of(const OldObject& object, std::string_view key);
 
@@ -75,6 +77,8 @@ class OldTranslation {
   bool shuffle = false;
   bool autoencoder = false;
   bool reconstruct = false;  // samples are targets beside their labels
+  bool is_held = true;       // the samples are in memory
+  bool has_test = true;      // the set has test samples
 
  private:
   void check_held(const OldNode& node);

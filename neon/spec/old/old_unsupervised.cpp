@@ -6,6 +6,12 @@ namespace neon {
 namespace {
 
 void finish_machine(OldTranslation& t, const OldObject& object, OldResult& out) {
+  const Setting* const activation = out.params.find("activation");
+  if (activation && class_of(*activation) != "Logistic")
+    t.problem(object.where_of("activation"),
+              "the units of an RBM are logistic; write transforms.Logistic, or no activation");
+  if (t.truth_of(object, "batch_norm", false))
+    t.problem(object.where_of("batch_norm"), "an RBM takes no batch_norm; leave it out");
   std::erase_if(out.params.entries, [](const auto& entry) { return entry.key == "activation"; });
   finish_old_weights(t, object, out, true);
   std::erase_if(out.params.entries, [](const auto& entry) { return entry.key == "batch_norm"; });

@@ -1,0 +1,113 @@
+// Conventions of neon 0.9 that change results, and what is said of them.
+#include <catch2/catch.hpp>
+
+#include "tests/spec/old_parts.h"
+#include "tests/support/variable.h"
+
+using namespace neon;
+using namespace neon_test;
+using Catch::Contains;
+
+TEST_CASE("0.9: what `<<` merges counts, and a map's own keys before it") {
+  OldParts parts;
+  parts.rest =
+      "unused: &c {nout: 7, lrule_init: {type: adadelta}, weight_init: !obj:params.UniformValGen {high: 2}}, "
+      "more: &e {nout: 8, batch_norm: True},";
+  parts.layers = "!obj:layers.FCLayer {<<: *c, nout: 10, activation: !obj:transforms.Logistic {}},";
+  // Anchors stand before their aliases.
+  const std::string text = parts.text();
+  const size_t rest = text.find(parts.rest);
+  const std::string moved = text.substr(0, rest) + text.substr(rest + parts.rest.size());
+  const size_t open = moved.find("{\n") + 2;
+  const auto layers = [&](const std::string& from, const std::string& to) {
+    std::string file = moved.substr(0, open) + parts.rest + moved.substr(open);
+    file.replace(file.find(from), from.size(), to);
+    const Spec made = spec_from_text(file, "o.yaml");
+    return made.root.find("layers")->to_string() + " " + made.root.find("optimizer")->to_string();
+  };
+  CHECK(layers("<<: *c", "<<: *c") ==
+        "[{Affine: {name: layer0, nout: 10, activation: Logistic, init: {Uniform: {high: 2}}}}] Adadelta");
+  CHECK_THAT(layers("<<: *c, nout: 10", "<<: [*c, *e]"), Contains("nout: 7, batch_norm: True"));
+  CHECK_THAT(layers("<<: *c, nout: 10", "<<: [*e, *c]"), Contains("nout: 8, batch_norm: True"));
+  const std::string wrong = message_of([&] { layers("<<: *c", "<<: 3"); });
+  CHECK_THAT(wrong, Contains("'<<' merges a map or a list of maps, and this is neither"));
+}
+
+TEST_CASE("0.9: a rule's dictionary may hold keys of other rules, which had no effect") {
+  OldParts parts;
+  parts.rule =
+      "{type: adadelta, lr_params: {rho: 0.9, learning_rate: 0.1, momentum_params: {type: none}, schedule: {}, "
+      "weight_decay: 1, gamma: 2, backend_type: np.float32}}";
+  CHECK(parts.part("optimizer") == "{Adadelta: {decay: 0.9}}");
+  CHECK(has_note(parts.spec(), "'momentum_params' is left out: 0.9 did not use it in this rule"));
+  parts.rule = "{type: gradient_descent, lr_params: {learning_rate: 0.1, momentum_param: {}}}";
+  CHECK_THAT(parts.error(), Contains("has no key 'momentum_param'; did you mean momentum_params?"));
+}
+
+TEST_CASE("0.9: what convert says of a cost follows from the activation") {
+  OldParts parts;
+  parts.layers = "!obj:layers.FCLayer {nout: 10, activation: !obj:transforms.Tanh {}},";
+  CHECK(has_note(parts.spec(), "CrossEntropy after Tanh: the sum over all outputs"));
+  parts.layers = "!obj:layers.FCLayer {nout: 10, activation: !obj:transforms.Softmax {}},";
+  parts.cost = "cost: !obj:transforms.SumSquaredDiffs {}";
+  CHECK(has_note(parts.spec(), "0.9 left Softmax's derivative out"));
+}
+
+TEST_CASE("0.9: checkpoints after the epochs of a list, or every so many") {
+  OldParts parts;
+  const auto epochs = [&](const std::string& schedule) {
+    parts.model = "num_epochs: 3, batch_size: 8, serialized_path: a.prm, serialize_schedule: " + schedule;
+    return parts.spec().conversion.options.find("serialize")->value;
+  };
+  CHECK(epochs("3") == "3");
+  CHECK(epochs("[3]") == "3,");
+  CHECK(epochs("[3, 5]") == "3,5");
+}
+
+TEST_CASE("0.9: variables of the environment in paths") {
+  const neon_test::Variable folder("NEON_TEST_FOLDER", "/data");
+  OldParts parts;
+  parts.dataset = "!obj:datasets.MNIST {repo_path: '$NEON_TEST_FOLDER/sets'}";
+  parts.model += ", serialized_path: '${NEON_TEST_FOLDER}/a.prm'";
+  parts.rest = "logging: {filename: '$NEON_TEST_FOLDER/$UNKNOWN.txt'},";
+  CHECK(parts.spec().conversion.options.to_string() ==
+        R"({save_path: "/data/a.safetensors", data_dir: "/data/sets", log_file: "/data/$UNKNOWN.txt"})");
+  CHECK(has_note(parts.spec(), "repo_path: $NEON_TEST_FOLDER/sets is /data/sets here"));
+}
+
+TEST_CASE("0.9: metrics of the training set") {
+  OldParts parts;
+  parts.rest = "metrics: {train: [!obj:metrics.MisclassRate {}], test: [!obj:metrics.AUC {}]},";
+  CHECK(parts.part("train_metrics") == "10000");
+  CHECK(parts.part("metrics") == "[AUC, Misclassification]");
+  parts.data = "nout: 13";
+  parts.dataset = "!obj:datasets.Housing {}";
+  CHECK(parts.part("train_metrics") == "absent");
+  CHECK(has_note(parts.spec(), "train_metrics: N evaluates N samples"));
+  parts.dataset = "!obj:datasets.Housing {test_pct: 10}";
+  CHECK(parts.part("train_metrics") == "10000");
+}
+
+TEST_CASE("0.9: a remark stands at the layer that it is of") {
+  OldParts parts;
+  parts.init = "!obj:params.UniformValGen {bias_init: 1}";
+  parts.layers =
+      "!obj:layers.FCLayer {name: a, nout: 5, weight_init: *w},\n"
+      " !obj:layers.FCLayer {name: b, nout: 5, weight_init: *w, batch_norm: True, activation: !obj:transforms.Logistic "
+      "{}},";
+  const Spec made = parts.spec();
+  for (const Remark& remark : made.conversion.remarks)
+    if (remark.text.starts_with("no bias beside batch norm"))
+      CHECK(remark.where.to_string() == made.root.find("layers")->items[1].where.to_string());
+  CHECK(has_note(made, "no bias beside batch norm"));
+}
+
+TEST_CASE("0.9: Iris' samples") {
+  OldParts parts;
+  parts.data = "nout: 4";
+  parts.dataset = "!obj:datasets.Iris {sample_pct: 50, validation_pct: 20}";
+  CHECK(parts.part("dataset") == "{Iris: {validation: 0.2}}");
+  CHECK(has_note(parts.spec(), "'sample_pct' is left out"));
+  CHECK(has_note(parts.spec(), "validation takes its share of 120 flowers"));
+  CHECK_FALSE(has_note(parts.spec(), "30 to validate"));
+}
