@@ -1,6 +1,7 @@
 #include "neon/spec/notation.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "neon/core/text.h"
 #include "neon/spec/older_data.h"
@@ -53,8 +54,19 @@ void convert_object(Setting& map, Problems& problems) {
 }
 
 // The keys a 1.x file may have: those it knew, and ours, so that a file can be moved over piece by piece.
-const std::vector<std::string> kKnownKeys = {"backend",   "epochs",  "batch_size", "layers",  "cost",
-                                             "optimizer", "dataset", "augment",    "metrics", "callbacks"};
+const std::vector<std::string> kKnownKeys = {
+    "dataset",      "augment",   "normalize", "layers",   "cost",        "outputs",       "class_weights",
+    "rule",         "optimizer", "freeze",    "phases",   "metrics",     "train_metrics", "callbacks",
+    "batch_size",   "epochs",    "shuffle",   "sampling", "buckets",     "accumulate",    "ema",
+    "reset_period", "parallel",  "backend",   "datatype", "fixed_point", "rng_seed"};
+
+// Those that a slip of the pen can be told from another word.
+std::vector<std::string> longer_keys() {
+  constexpr size_t kLeast = 5;
+  std::vector<std::string> out;
+  std::ranges::copy_if(kKnownKeys, std::back_inserter(out), [](const auto& key) { return key.size() >= kLeast; });
+  return out;
+}
 
 void remove_holders(Document& document, std::vector<std::string>& notes, Problems& problems) {
   std::erase_if(document.root.entries, [&](const Setting::Entry& entry) {
@@ -64,7 +76,7 @@ void remove_holders(Document& document, std::vector<std::string>& notes, Problem
       notes.push_back(place + "only holds anchors");
       return true;
     }
-    const std::string near = did_you_mean(entry.key, kKnownKeys);
+    const std::string near = did_you_mean(entry.key, longer_keys());
     if (near.empty()) notes.push_back(place + "is no key of neon 1.x and is left out");
     else problems.add(entry.where, "", text("unknown key ", in_quotes(entry.key), near));
     return true;

@@ -104,6 +104,18 @@ void convert_cifar_images(Setting& root, Setting& options, std::vector<std::stri
   augment.items.insert(augment.items.begin(), first.begin(), first.end());
 }
 
+// MNIST drew an order once, if asked to; neon 1.x kept it in all epochs.
+void leave_out_shuffle(const Setting& root, Setting& options, std::vector<std::string>& notes) {
+  if (const std::optional<Setting> given = take(options, {"shuffle"}))
+    notes.push_back(text(given->where,
+                         ": 'shuffle' of the data set is left out; shuffle of the spec draws a new order "
+                         "in each epoch"));
+  if (!root.find("shuffle"))
+    notes.push_back(text(root.where,
+                         ": samples come in a new order in each epoch, where neon 1.x kept theirs; "
+                         "shuffle: false keeps it"));
+}
+
 }  // namespace
 
 void convert_older_dataset(Setting& root, Conversion& conversion, std::vector<std::string>& notes, Problems& problems) {
@@ -128,6 +140,7 @@ void convert_older_dataset(Setting& root, Conversion& conversion, std::vector<st
   if (known != std::end(kSets)) {
     name = *known;
     if (name == "CIFAR10") convert_cifar_images(root, options, notes);
+    if (name == "MNIST" || name.starts_with("CIFAR")) leave_out_shuffle(root, options, notes);
     if (const auto folder = take(options, {"path"}); folder && folder->is_scalar()) {
       conversion.options.entries.push_back({"data_dir", *folder, folder->where});
       notes.push_back(text(folder->where, ": path: data sets are looked for in ", folder->value,

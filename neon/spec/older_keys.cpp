@@ -44,6 +44,28 @@ void leave_out_idle_bias(Setting& params, std::vector<std::string>& notes) {
   });
 }
 
+// BatchNorm without parameters as an object with none.
+void spell_out_batch_norm(Setting& setting) {
+  if (setting.is_scalar() && last_part(class_of(setting)) == "BatchNorm")
+    setting = Setting::map({{setting.value, Setting::map({}, setting.where), setting.where}}, setting.where);
+  for (Setting& item : setting.items) spell_out_batch_norm(item);
+  for (auto& entry : setting.entries)
+    if (entry.value.is_list() || entry.value.is_map()) spell_out_batch_norm(entry.value);
+}
+
+// Defaults of neon 1.0 and 1.1.
+void keep_batch_norm(std::string_view layer_class, Setting& params, std::vector<std::string>& notes) {
+  constexpr std::pair<const char*, const char*> kDefaults[] = {{"rho", "0.99"}, {"eps", "1e-6"}};
+  if (layer_class == "BatchNorm") {
+    for (const auto& [key, value] : kDefaults)
+      if (!params.find(key)) params.entries.push_back({key, Setting::scalar(value, params.where), params.where});
+  } else if (const Setting* const norm = params.find("batch_norm"); norm && is_true(*norm)) {
+    notes.push_back(text(norm->where,
+                         ": batch_norm has rho 0.9 and eps 1e-3, as from neon 1.2 on; in 1.0 they were "
+                         "0.99 and 1e-6, as BatchNorm: {rho: 0.99, eps: 1e-6} behind the layer has them"));
+  }
+}
+
 // The rules each had their own; -u rounds the updates of a whole run. true: the usual bits.
 void take_rounding(Setting& params, Conversion& conversion, std::vector<std::string>& notes) {
   std::erase_if(params.entries, [&](const Setting::Entry& entry) {
@@ -152,6 +174,33 @@ void keep_matrix_fans(Setting& setting, std::vector<std::string>& notes) {
   for (auto& entry : setting.entries) keep_matrix_fans(entry.value, notes);
 }
 
+// Names of layers within a list, those of branches included.
+std::vector<std::string> layer_classes(const Setting& setting) {
+  std::vector<std::string> out;
+  if (const std::string_view name = class_of(setting); !name.empty()) out.emplace_back(last_part(name));
+  const auto add = [&](const Setting& inner) {
+    for (std::string& name : layer_classes(inner)) out.push_back(std::move(name));
+  };
+  for (const Setting& item : setting.items) add(item);
+  for (const auto& entry : setting.entries) add(entry.value);
+  return out;
+}
+
+// An optimizer divided by the samples of a batch alone.
+void tell_of_steps(const Setting& layers, std::vector<std::string>& notes) {
+  constexpr std::string_view kCells[] = {"Recurrent", "LSTM", "GRU", "RNN"};
+  constexpr std::string_view kSums[] = {"RecurrentSum", "RecurrentMean", "RecurrentLast"};
+  bool steps = false;
+  for (const std::string& name : layer_classes(layers)) {
+    if (std::ranges::count(kSums, name)) return;
+    steps = steps || std::ranges::any_of(kCells, [&](std::string_view cell) { return name.ends_with(cell); });
+  }
+  if (steps)
+    notes.push_back(text(layers.where,
+                         ": gradients are means over the steps of a sequence, where neon 1.x summed them; "
+                         "scale of the cost, the number of steps, gives the sum"));
+}
+
 void check_convolution(const Setting& params, Problems& problems) {
   const Setting* local = params.find("local_conv");
   if (!local) return;
@@ -186,18 +235,25 @@ void check_oldest_keys(Setting& root, Problems& problems) {
 void convert_older_keys(Setting& root, const std::string& notation, Conversion& conversion,
                         std::vector<std::string>& notes) {
   if (Setting* layers = root.find("layers")) {
+    if (notation == "1.0") spell_out_batch_norm(*layers);
     each_object(*layers, [&](std::string_view name, Setting& params) {
       leave_out_none(params);
       if (notation == "1.0") leave_out_idle_bias(params, notes);
+      if (notation == "1.0") keep_batch_norm(name, params, notes);
       leave_out(name, params, notes);
     });
     keep_matrix_fans(*layers, notes);
+    tell_of_steps(*layers, notes);
   }
   if (Setting* optimizer = root.find("optimizer"))
     each_object(*optimizer, [&](std::string_view name, Setting& params) {
       leave_out_none(params);
       take_rounding(params, conversion, notes);
       if (name == "MultiOptimizer") leave_out_absent(params, root, notes);
+      if (name == "PolySchedule")
+        notes.push_back(text(params.where,
+                             ": PolySchedule lets the rate fall in each epoch; neon 1.x kept it until "
+                             "total_epochs, by a division that rounded"));
       if (name == "RMSProp" || name == "Adagrad") convert_clipping(params, notes);
       if (name == "RMSProp" || name == "Adagrad" || name == "Adam") keep_clipped_step(params, notes);
     });

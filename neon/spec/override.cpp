@@ -142,10 +142,11 @@ Setting& parameters(Setting& at, const std::string& key) {
   }
   if (at.is_scalar()) {
     if (class_of(at).empty()) refuse(shown_path(at), " is ", at.describe(), ", which has no key '", key, "'");
+    const bool is_class = at.value == key;  // dataset.Iris, too, where the file has dataset: Iris
     Setting object = Setting::map({{at.value, Setting::map({}, at.where), at.where}}, at.where);
     object.set_paths(at.path);
     at = std::move(object);
-    return at.entries[0].value;
+    return is_class ? at : at.entries[0].value;
   }
   if (!at.is_map() || at.path.empty() || !is_object(at) || at.find(key)) return at;
   Setting& inner = at.entries[0].value;

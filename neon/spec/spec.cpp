@@ -42,6 +42,13 @@ Setting oldest_root(const Source& source, const RawDocument& raw, Spec& out, Pro
   return root;
 }
 
+// Whether it sets a key of a data set by its class, which a file of 1.x has only once it is converted.
+bool names_converted(const std::string& assignment, const std::string& notation) {
+  constexpr std::string_view kDataset = "dataset.";
+  return notation.starts_with("1.") && assignment.starts_with(kDataset) && assignment.size() > kDataset.size() &&
+         assignment[kDataset.size()] >= 'A' && assignment[kDataset.size()] <= 'Z';
+}
+
 // A run does not search: ranges without a value got their middle, which is never silent.
 void take_ranges(FoundRanges found, const RangeUse& use, Spec& out) {
   out.ranges = std::move(found.ranges);
@@ -71,8 +78,13 @@ Spec spec_from_text(std::string_view text_, const std::string& name, const std::
   take_ranges(settle_ranges(raw, source, use, problems), use, out);
   Setting root =
       is_old(raw) ? oldest_root(source, raw, out, problems) : native_root(source, std::move(raw), out, problems);
-  for (const std::string& assignment : overrides) apply_override(root, assignment, problems);
+  const auto apply = [&](bool of_converted) {
+    for (const std::string& assignment : overrides)
+      if (names_converted(assignment, out.notation) == of_converted) apply_override(root, assignment, problems);
+  };
+  apply(false);
   if (out.notation != "0.9") convert_keys(root, out.notation, out.conversion, out.notes, problems);
+  apply(true);
   check_layers(root, problems);
   problems.throw_if_any();
   expand_repeats(root, limits, problems);

@@ -60,6 +60,15 @@ class OldSpecs(Case):
                             for path in (self.old_path(old), "new.yaml")]
                 self.assertEqual(*resolved)
 
+    def test_todays_keys_count_in_a_file_of_1x(self):
+        keys = re.findall(r"(?m)^  (\w+): ", self.neon("help", "spec").out)
+        self.assertIn("shuffle", keys)
+        for key in keys:
+            if key not in ("define", "layers"):
+                self.write("s.yaml", f"layers:\n- {{type: Affine, config: {{nout: 3}}}}\n{key}: {{nothing: that_is_right}}\n")
+                said = self.neon("convert", "s.yaml", code=None)
+                self.assertNotIn("is no key of neon 1.x", said.out, key)
+
     def test_short_runs(self):
         for old in INVENTORY + LATER:
             if old.train is None:

@@ -87,6 +87,8 @@ TEST_CASE("neon 1.0: parameters beside type") {
   CHECK(part(s, "batchsize") == "absent");
   CHECK(part(s, "init_small") == "absent");
   CHECK(s.notes == std::vector<std::string>{"m.yaml:5:1: 'init_small' only holds anchors",
+                                            "m.yaml:2:1: samples come in a new order in each epoch, where neon 1.x "
+                                            "kept theirs; shuffle: false keeps it",
                                             "m.yaml:15:30: path: data sets are looked for in ~/data if that folder "
                                             "exists, else in neon's own folder"});
 }
@@ -106,7 +108,63 @@ TEST_CASE("neon 1.2: type and config; all anchors of doubled keys stay") {
   CHECK(part(s, "dataset") == "MNIST");
   CHECK(s.notes ==
         std::vector<std::string>{"m.yaml:8:1: key 'wt_init' is given twice, first at m.yaml:5:1; the last counts",
-                                 "m.yaml:8:1: 'wt_init' only holds anchors"});
+                                 "m.yaml:8:1: 'wt_init' only holds anchors",
+                                 "m.yaml:2:1: samples come in a new order in each epoch, where neon 1.x kept theirs; "
+                                 "shuffle: false keeps it"});
+}
+
+TEST_CASE("the order of samples in files of 1.x") {
+  const std::string file = "epochs: 1\nlayers: [{type: Affine, nout: 3}]\n";
+  const std::string in_order = "where neon 1.x kept theirs; shuffle: false keeps it";
+  CHECK_THAT(spec(file + "dataset: {name: mnist}\n").notes.back(), Contains(in_order));
+  const Spec s = spec(file + "dataset: {name: mnist, shuffle: true}\nshuffle: false\n");
+  CHECK(part(s, "dataset") == "MNIST");
+  CHECK(part(s, "shuffle") == "false");
+  CHECK(s.notes == std::vector<std::string>{"m.yaml:3:33: 'shuffle' of the data set is left out; shuffle of the spec "
+                                            "draws a new order in each epoch"});
+  CHECK(spec(file + "dataset: {name: ptb}\n").notes.empty());
+}
+
+TEST_CASE("--set reaches into a converted data set by its class, and into one of 1.x by its own keys") {
+  const std::string file = "epochs: 1\nlayers: [{type: Affine, nout: 3}]\ndataset: {name: cifar10}\n";
+  const auto dataset = [&](const std::vector<std::string>& overrides) {
+    return spec_from_text(file, "m.yaml", overrides).root.find("dataset")->to_string();
+  };
+  CHECK(dataset({"dataset.CIFAR10.subset_pct=2"}) == "{CIFAR10: {subset_pct: 2}}");
+  CHECK(dataset({"dataset.subset_pct=3"}) == "{CIFAR10: {subset_pct: 3}}");
+  CHECK(dataset({"dataset.name=mnist", "dataset.MNIST.size=32"}) == "{MNIST: {size: 32}}");
+}
+
+TEST_CASE("gradients of steps in files of 1.x") {
+  const auto notes = [](const std::string& layers) { return spec("epochs: 1\nlayers:\n" + layers).notes; };
+  const std::string branch = "- {type: MergeSum, config: {layers: [[{type: DeepBiLSTM, config: {nout: 3}}]]}}\n";
+  REQUIRE(notes(branch).size() == 1);
+  CHECK_THAT(notes(branch)[0],
+             Contains("m.yaml:3:1: gradients are means over the steps of a sequence, where neon 1.x"));
+  CHECK(notes("- {type: GRU, config: {output_size: 3}}\n- {type: RecurrentLast}\n").empty());
+  CHECK(notes("- {type: Affine, config: {nout: 3}}\n").empty());
+}
+
+TEST_CASE("a schedule of 1.x that rounded") {
+  const Spec s = spec(
+      "epochs: 1\nlayers: [{type: Affine, nout: 3}]\n"
+      "optimizer: {type: GradientDescentMomentum, schedule: {type: PolySchedule, total_epochs: 3}}\n");
+  REQUIRE(s.notes.size() == 1);
+  CHECK_THAT(s.notes[0], Contains("PolySchedule lets the rate fall in each epoch"));
+}
+
+TEST_CASE("batch norm of 1.0 keeps the numbers of 1.0") {
+  const std::string layers =
+      "epochs: 1\nlayers:\n- {type: Affine, nout: 3, batch_norm: true}\n- {type: BatchNorm, eps: 0.1}\n"
+      "- {type: MergeSum, layer_container: [[{type: BatchNorm}]]}\n";
+  const Spec s = spec(layers);
+  CHECK(part(s, "layers") ==
+        "[{Affine: {nout: 3, batch_norm: true}}, {BatchNorm: {eps: 0.1, rho: 0.99}}, {MergeSum: {layer_container: "
+        "[[{BatchNorm: {rho: 0.99, eps: 1e-6}}]]}}]");
+  REQUIRE(s.notes.size() == 1);
+  CHECK_THAT(s.notes[0], Contains("m.yaml:3:39: batch_norm has rho 0.9 and eps 1e-3"));
+  CHECK(part(spec("epochs: 1\nlayers: [{type: BatchNorm, config: {eps: 0.1}}]\n"), "layers") ==
+        "[{BatchNorm: {eps: 0.1}}]");
 }
 
 TEST_CASE("a 1.x file without epochs has one") {
@@ -213,7 +271,7 @@ TEST_CASE("CIFAR-10 of 1.x: contrast is normalised before other augmentations, c
       spec(layers + "dataset: {name: cifar10, contrast_normalize: true, whiten: false, pad_classes: true}\n");
   CHECK(part(s, "dataset") == "{CIFAR10: {pad_classes: true}}");
   CHECK(part(s, "augment") == "[ContrastNormalize]");
-  CHECK(s.notes == std::vector<std::string>{"m.yaml:3:46: 'contrast_normalize' is ContrastNormalize of augment"});
+  CHECK(s.notes[0] == "m.yaml:3:46: 'contrast_normalize' is ContrastNormalize of augment");
   const Spec others = spec(layers + "dataset: {name: cifar10, contrast_normalize: yes}\naugment: [Flip]\n");
   CHECK(part(others, "augment") == "[ContrastNormalize, Flip]");
   CHECK(part(others, "dataset") == "CIFAR10");
