@@ -64,7 +64,7 @@ NEON_REGISTER(
     Layer, Conv,
     "Filters over images, volumes or sequences with bias or batch norm and an activation; a checkpoint holds W "
     "(K,R,S,C): maps, height, width, channels of a group; of sequences W (K,R,C).",
-    {"ConvLayer"});
+    {"ConvLayer", "Convolution_bias"});
 
 struct BinaryConvParams : ConvParams {
   bool binary_input = true;
