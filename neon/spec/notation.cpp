@@ -60,7 +60,7 @@ const std::vector<std::string> kKnownKeys = {
     "batch_size",   "epochs",    "shuffle",   "sampling", "buckets",     "accumulate",    "ema",
     "reset_period", "parallel",  "backend",   "datatype", "fixed_point", "rng_seed"};
 
-// Those that a slip of the pen can be told from another word.
+// Keys long enough that a similar word is a misspelling.
 std::vector<std::string> longer_keys() {
   constexpr size_t kLeast = 5;
   std::vector<std::string> out;
