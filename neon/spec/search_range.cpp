@@ -22,7 +22,8 @@ class RangeSettler {
     found_ = find_ranges(document_, source_, problems_);
     check_names();
     FoundRanges out;
-    for (const FoundRange& one : found_) out.ranges.push_back(one.range);
+    for (const FoundRange& one : found_)
+      if (&one == first_of(one.range.name)) out.ranges.push_back(one.range);
     if (problems_.lines().size() > before) return out;
     if (use_.keep) {
       for (const FoundRange& one : found_)
@@ -39,9 +40,9 @@ class RangeSettler {
   void check_names() {
     std::set<std::string> names;
     for (const FoundRange& one : found_)
-      if (!names.insert(one.range.name).second)
+      if (!names.insert(one.range.name).second && !is_same(*first_of(one.range.name), one))
         problems_.add(one.range.where, "",
-                      text("a second range is called ", in_quotes(one.range.name),
+                      text("a second range, of other ends, is called ", in_quotes(one.range.name),
                            "; give it another name beside its ends: name: NAME"));
     const std::vector<std::string> all(names.begin(), names.end());
     for (const auto& [name, value] : use_.values)
@@ -52,6 +53,17 @@ class RangeSettler {
     for (const FoundRange& one : found_)
       if (const auto value = use_.values.find(one.range.name); value != use_.values.end())
         check_value(one.range, value->second);
+  }
+
+  const FoundRange* first_of(const std::string& name) const {
+    return &*std::ranges::find_if(found_, [&](const FoundRange& one) { return one.range.name == name; });
+  }
+
+  // One range that stands in several places. Options have places of their own.
+  static bool is_same(const FoundRange& one, const FoundRange& other) {
+    const SearchRange &a = one.range, &b = other.range;
+    return a.kind == b.kind && a.kind != SearchRange::Kind::choice && a.low == b.low && a.high == b.high &&
+           a.parent.empty() && b.parent.empty();
   }
 
   void check_value(const SearchRange& range, const std::string& value) {
@@ -82,7 +94,9 @@ class RangeSettler {
   std::vector<SearchRange> unset() const {
     std::vector<SearchRange> out;
     std::map<std::string, size_t> chosen;
-    for (const auto& [node, range, options] : found_) {
+    for (const FoundRange& found : found_) {
+      const SearchRange& range = found.range;
+      if (&found != first_of(range.name)) continue;
       const auto parent = chosen.find(range.parent);
       if (!range.parent.empty() && (parent == chosen.end() || parent->second != range.option)) continue;
       if (range.kind == SearchRange::Kind::choice) chosen[range.name] = option_of(range);

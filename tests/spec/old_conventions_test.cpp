@@ -53,6 +53,26 @@ TEST_CASE("0.9: what convert says of a cost follows from the activation") {
   CHECK(has_note(parts.spec(), "0.9 left Softmax's derivative out"));
 }
 
+TEST_CASE("0.9: ranges of a search stay in what is converted, wherever a value stood") {
+  OldParts parts;
+  parts.rule =
+      "{type: gradient_descent_momentum, lr_params: {learning_rate: !hyperopt a FLOAT 0.1 0.5, momentum_params: {type: "
+      "linear_monotone, initial_coef: !hyperopt b FLOAT 0.1 0.5, saturated_coef: 0.9, start_epoch: 1, saturate_epoch: "
+      "!hyperopt c INT 2 8}, schedule: {type: step, ratio: !hyperopt d FLOAT 0.1 0.5, step_epochs: 2}}}";
+  const Spec kept = spec_from_text(parts.text(), "o.yaml", {}, {.keep = true});
+  CHECK(kept.root.find("optimizer")->to_string() ==
+        "{GradientDescentMomentum: {learning_rate: {search: {linear: [0.1, 0.5], name: a}}, momentum_coef: {search: "
+        "{linear: [0.1, 0.5], name: b}}, momentum_end: 0.9, momentum_epochs: [1, {search: {int: [2, 8], name: c}}], "
+        "schedule: {PowerSchedule: {step_config: 2, change: {search: {linear: [0.1, 0.5], name: d}}}}}}");
+  CHECK(
+      parts.part("optimizer") ==
+      "{GradientDescentMomentum: {learning_rate: 0.3, momentum_coef: 0.3, momentum_end: 0.9, momentum_epochs: [1, 5], "
+      "schedule: {PowerSchedule: {step_config: 2, change: 0.3}}}}");
+  parts.dataset = "!obj:datasets.MNIST {validation_pct: !hyperopt e INT 10 30}";
+  CHECK_THAT(message_of([&] { spec_from_text(parts.text(), "o.yaml", {}, {.keep = true}); }),
+             Contains("'validation_pct': expected a number, found a range"));
+}
+
 TEST_CASE("0.9: checkpoints after the epochs of a list, or every so many") {
   OldParts parts;
   const auto epochs = [&](const std::string& schedule) {

@@ -52,6 +52,15 @@ TEST_CASE("ranges have names, kinds, ends and conditions", "[spec]") {
   CHECK(spec.ranges[4].parent.empty());  // the alias counts whatever is chosen
 }
 
+TEST_CASE("ranges of one name and the same ends are one range", "[spec]") {
+  const std::string text =
+      "layers: [Affine]\nepochs: {search: {int: [1, 9], name: a}}\nema: {search: {int: [1, 9], name: a}}\n";
+  const Spec spec = spec_from_text(text, "a.yaml", {}, {{{"a", "7"}}});
+  CHECK(names(spec.ranges) == std::vector<std::string>{"a"});
+  CHECK((spec.root.find("epochs")->value == "7" && spec.root.find("ema")->value == "7"));
+  CHECK(names(spec_from_text(text, "a.yaml").unset) == std::vector<std::string>{"a"});
+}
+
 TEST_CASE("a run takes the middles, and a warning names each", "[spec]") {
   const Spec spec = spec_from_text(kSpec, "a.yaml");
   CHECK(spec.root.find("layers")->to_string() ==
@@ -121,8 +130,10 @@ TEST_CASE("wrong ranges and values are errors with their places", "[spec]") {
   CHECK_THAT(problem_of("{search: {linear: [1]}}"), Contains("expected two numbers, linear: [LOW, HIGH]"));
   CHECK_THAT(problem_of("{search: {uniform: [1, 2]}}"), Contains("no place for 'uniform'; expected one of {log:"));
   CHECK_THAT(problem_of("{search: 3}"), Contains("a range of a search: expected one of"));
-  CHECK_THAT(problem_of("{search: {int: [1, 2], name: a}}\nbatch_size: {search: {int: [1, 2], name: a}}"),
-             Contains("a.yaml:3:13: a second range is called 'a'"));
+  CHECK_THAT(problem_of("{search: {int: [1, 2], name: a}}\nbatch_size: {search: {int: [1, 3], name: a}}"),
+             Contains("a.yaml:3:13: a second range, of other ends, is called 'a'"));
+  CHECK_THAT(problem_of("{search: {choice: [1, 2], name: a}}\nbatch_size: {search: {choice: [1, 2], name: a}}"),
+             Contains("a.yaml:3:13: a second range"));
   CHECK_THAT(problem_of("{search: {int: [1, 9]}}", {{{"epoch", "3"}}}),
              Contains("no range of a search is called 'epoch'; did you mean epochs?"));
   CHECK_THAT(problem_of("{search: {int: [1, 9]}}", {{{"epochs", "10"}}}),

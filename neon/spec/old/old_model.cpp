@@ -124,7 +124,7 @@ void translate_old_saving(OldTranslation& t, const OldObject& model) {
   if (from && from->is_scalar())
     t.warning(from->where(),
               text("deserialized_path is left out: neon reads no pickles of 0.9, so the run begins anew; neon resume "
-                   "goes on with a checkpoint of neon's, -m FILE takes its weights"));
+                   "goes on with a checkpoint of neon's, --model_file FILE takes its weights"));
   const auto schedule = model.find("serialize_schedule"), kept = model.find("save_checkpoints");
   if (schedule && !schedule->is_null() && path) {
     std::string epochs;
@@ -186,7 +186,8 @@ void finish_rnn(OldTranslation& t, const OldObject& object, OldResult& out) {
     if (cost->is_scalar()) *cost = Setting::map({{cost->value, Setting::map({}, where), where}}, where);
     Setting& params = cost->entries[0].value;
     double own = 1;
-    if (const Setting* const given = params.find("scale"); given && !detail::read_real(*given, own)) return;
+    if (const Setting* const given = params.find("scale"); given && !detail::read_real(*given, own))
+      t.problem(given->where, "scale: expected a number, which neon multiplies by the steps");
     std::erase_if(params.entries, [](const auto& entry) { return entry.key == "scale"; });
     params.entries.push_back({"scale", Setting::scalar(number(own * double(steps[0])), where), where});
     t.remark(
@@ -204,7 +205,7 @@ const OldClasses models(std::vector<OldClass>{
     {"models.MLP", "model", "MLP", old_model_keys({}), finish_old_model},
     {"models.RNN", "model", "RNN",
      old_model_keys({required(old_read("unrolls")), old_read("reset_period"), old_read("truncate"),
-                     old_idle("make_plots", "neon hist draws a run's curves"),
+                     old_idle("make_plots", "neon plot draws a run's curves"),
                      old_idle("num_grad_params", "gradients are derived, and tested against differences")}),
      finish_rnn},
     {"layers.CostLayer", "cost layer", "", cost_layer_keys({})},

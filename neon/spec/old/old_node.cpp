@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "neon/core/error.h"
+#include "neon/spec/found_range.h"
 
 namespace neon {
 
@@ -74,6 +75,7 @@ Setting OldNode::scalar() const {
 
 std::string OldNode::describe() const {
   if (!tag().empty()) return tag();
+  if (const auto pairs = entries(); pairs.size() == 1 && pairs[0].key == kRangeKey) return "a range";
   return is_map() ? "a map" : is_list() ? "a list" : scalar().describe();
 }
 

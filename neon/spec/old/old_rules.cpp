@@ -53,7 +53,10 @@ OldKeys with_keys_of_others(const OldRule& rule) {
 // Maps within a rule are read as objects whose class has no name.
 OldObject keyed_map(const OldNode& node, const OldClass& kind) { return {node, kind}; }
 
-Setting scalar_at(const OldObject& object, std::string_view key) { return object.find(key)->scalar(); }
+// A number, or a range of a search.
+Setting number_at(OldTranslation& t, const OldObject& object, std::string_view key) {
+  return t.plain(*object.find(key));
+}
 
 const OldClass kOldMomentum{"momentum_params",
                             "",
@@ -78,7 +81,7 @@ void translate_momentum(OldTranslation& t, const OldNode& node, OldResult& out) 
     return t.problem(given.where_of("type"), text(in_quotes(type), " is no type of momentum",
                                                   did_you_mean(type, {std::begin(known), std::end(known)})));
   if (type == "constant") {
-    if (given.find(coef)) out.set("momentum_coef", scalar_at(given, coef));
+    if (given.find(coef)) out.set("momentum_coef", number_at(t, given, coef));
     return;
   }
   for (const char* key : {"initial_coef", "saturated_coef", "start_epoch", "saturate_epoch"})
@@ -86,10 +89,10 @@ void translate_momentum(OldTranslation& t, const OldNode& node, OldResult& out) 
   if (out.name != "GradientDescentMomentum")
     return t.problem(given.where_of("type"),
                      text(out.name, " has one momentum for the whole run; write type: constant"));
-  out.set("momentum_coef", scalar_at(given, "initial_coef"));
-  out.set("momentum_end", scalar_at(given, "saturated_coef"));
+  out.set("momentum_coef", number_at(t, given, "initial_coef"));
+  out.set("momentum_end", number_at(t, given, "saturated_coef"));
   out.set("momentum_epochs",
-          Setting::list({scalar_at(given, "start_epoch"), scalar_at(given, "saturate_epoch")}, node.where()));
+          Setting::list({number_at(t, given, "start_epoch"), number_at(t, given, "saturate_epoch")}, node.where()));
   t.remark(node.where(),
            "linear_monotone: the momentum goes in a line from momentum_coef to momentum_end between the two epochs, "
            "which count from 0");
@@ -104,8 +107,8 @@ void translate_schedule(OldTranslation& t, const OldNode& node, OldResult& out) 
     return t.problem(given.where_of("type"), text(in_quotes(type), " is no schedule of neon 0.9; it had step"));
   for (const char* key : {"ratio", "step_epochs"})
     if (!given.find(key)) return t.problem(node.where(), text("the schedule needs ", in_quotes(key)));
-  Setting params = Setting::map({{"step_config", scalar_at(given, "step_epochs"), given.where_of("step_epochs")},
-                                 {"change", scalar_at(given, "ratio"), given.where_of("ratio")}},
+  Setting params = Setting::map({{"step_config", number_at(t, given, "step_epochs"), given.where_of("step_epochs")},
+                                 {"change", number_at(t, given, "ratio"), given.where_of("ratio")}},
                                 node.where());
   out.set("schedule", Setting::map({{"PowerSchedule", std::move(params), node.where()}}, node.where()));
   t.remark(
