@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Files of neon 0.9 to 2.6 are checked, converted and trained as they are."""
 import os
+import pathlib
 import re
 import sys
 import unittest
@@ -11,6 +12,7 @@ from support import Case
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "old"))
 from inventory import INVENTORY, LATER
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "old")
 
 
@@ -68,6 +70,24 @@ class OldSpecs(Case):
                 self.write("s.yaml", f"layers:\n- {{type: Affine, config: {{nout: 3}}}}\n{key}: {{nothing: that_is_right}}\n")
                 said = self.neon("convert", "s.yaml", code=None)
                 self.assertNotIn("is no key of neon 1.x", said.out, key)
+
+    def test_what_is_advised_exists(self):
+        """Verbs and options in the texts of the translator and of the vocabulary are those of the program."""
+        page = self.neon("--help").out
+        verbs = set(re.findall(r"(?m)^  neon ([a-z][\w-]*)", page)) | {"draws", "reads", "reports", "trains"}
+        texts = [(ROOT / "tools/vocabulary_names.txt").read_text()]
+        for path in sorted((ROOT / "neon/spec").rglob("*.cpp")):
+            joined = re.sub(r'"\s*\n\s*"', "", path.read_text())
+            texts += re.findall(r'"((?:[^"\\\n]|\\.)*)"', joined)
+        found = 0
+        for text in texts:
+            for verb in re.findall(r"\bneon ([a-z][\w-]+)", text):
+                self.assertIn(verb, verbs, text)
+            for option, operand in re.findall(r"(?<![\w-])(--?[a-z]\w+|-[a-su-z]) (FILE|N)\b", text):
+                here = re.search(rf"(?m)^  (?:.*, )?{option}(?:, --\w+)* {operand}\b", page)
+                self.assertTrue(here, f"{option} {operand} of: {text}")
+                found += 1
+        self.assertGreater(found, 5)
 
     def test_short_runs(self):
         for old in INVENTORY + LATER:
