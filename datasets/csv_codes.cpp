@@ -155,6 +155,67 @@ void learn_codes(const CsvParams& params, const Table& table, const Tensor& rows
   for (KnownColumn& column : columns) learner.learn(column);
 }
 
+namespace {
+
+class CodeCheck {
+ public:
+  CodeCheck(const CsvParams& params, const Table& table, const Tensor& rows, const DataContext& context)
+      : params_(params), table_(table), rows_(rows.as<float>()), width_(size_t(rows.shape()[1])), context_(context) {}
+
+  void run(const KnownColumn& column) const {
+    const auto found = table_.texts.find(column.place);
+    const ColumnTexts* const texts = found == table_.texts.end() ? nullptr : &found->second;
+    std::vector<int64_t> with_text(texts ? texts->texts.size() : 0);
+    int64_t missing = 0;
+    for (size_t at = column.place; at < rows_.size(); at += width_) {
+      if (std::isnan(rows_[at])) ++missing;
+      else if (texts) ++with_text[size_t(rows_[at])];
+    }
+    if (missing > 0 && !column.code.indicator)
+      note(column, text("no value was missing in training; in ", missing, missing == 1 ? " row" : " rows",
+                        " the mean, or no category, stands for it"));
+    if (texts) check_texts(column, *texts, with_text);
+  }
+
+ private:
+  void check_texts(const KnownColumn& column, const ColumnTexts& texts, const std::vector<int64_t>& rows) const {
+    const ColumnCode& code = column.code;
+    std::vector<float> numbers(size_t(code.width()));
+    int64_t unknown = 0;
+    size_t first = 0;
+    for (size_t k = 0; k < rows.size(); ++k) {
+      if (rows[k] == 0 || code.put_text(texts.texts[k], numbers.data())) continue;
+      if (code.kind != ColumnKind::category)
+        table_.fail_at(texts.first[k], text(table_.column_text(column.column), ": expected a ", name_of(code.kind),
+                                            ", as in training, found ", in_quotes(texts.texts[k])));
+      if (unknown == 0) first = k;
+      unknown += rows[k];
+    }
+    if (unknown > 0 && int64_t(code.categories.size()) < params_.most_categories)
+      note(column, text(in_quotes(texts.texts[first]),
+                        unknown == 1 ? text(" is") : text(" and others, in ", unknown, " rows, are"),
+                        " no category that the net was trained with, and counts as none of them"));
+  }
+
+  void note(const KnownColumn& column, const std::string& message) const {
+    context_.note(text(table_.path, ": ", table_.column_text(column.column), ": ", message));
+  }
+
+  const CsvParams& params_;
+  const Table& table_;
+  const std::span<const float> rows_;
+  const size_t width_;
+  const DataContext& context_;
+};
+
+}  // namespace
+
+void check_codes(const CsvParams& params, const Table& table, const Tensor& rows,
+                 const std::vector<KnownColumn>& columns, const DataContext& context) {
+  const CodeCheck check(params, table, rows, context);
+  for (const KnownColumn& column : columns) check.run(column);
+}
+
 Tensor encoded_rows(const Table& table, const Tensor& rows, const std::vector<KnownColumn>& columns) {
   int64_t width = 0;
   std::vector<int64_t> begins;

@@ -43,7 +43,7 @@ std::vector<KnownColumn> columns_like(const TableColumns& trained, const Table& 
     const auto column = named ? size_t(std::ranges::find(table.names, trained.features[k]) - table.names.begin())
                               : size_t(trained.positions[k]);
     const size_t place = size_t(std::ranges::find(places, column) - places.begin());
-    out.push_back({place, trained.codes[k], false});
+    out.push_back({place, trained.codes[k], false, column});
   }
   return out;
 }
@@ -89,9 +89,12 @@ class CsvLoad {
     data.table = described(columns_);
     data.sample = {width_of(data.table.codes)};
     if (plain_) data.table.codes.clear();
+    if (former_) check(data.train, table_);
+    check(data.validation, table_);
     for (Split* split : {&data.train, &data.validation})
       if (split->size() > 0) split->inputs = encoded_rows(table_, split->inputs, columns_);
     for (size_t k = 0; k < test_columns_.size(); ++k) test_columns_[k].code = columns_[k].code;
+    check(data.test, test_columns_.empty() ? table_ : test_table_);
     if (data.test.size() > 0)
       data.test.inputs = test_columns_.empty() ? encoded_rows(table_, data.test.inputs, columns_)
                                                : encoded_rows(test_table_, data.test.inputs, test_columns_);
@@ -112,6 +115,11 @@ class CsvLoad {
     std::vector<KnownColumn> out(layout_.features);
     for (size_t k = 0; k < out.size(); ++k) out[k].place = k, out[k].as_is = true;
     return out;
+  }
+
+  void check(const Split& split, const Table& table) const {
+    if (split.size() == 0) return;
+    check_codes(params_, table, split.inputs, &table == &table_ ? columns_ : test_columns_, context_);
   }
 
   TableColumns described(const std::vector<KnownColumn>& columns) const {

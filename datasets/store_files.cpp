@@ -21,7 +21,7 @@ StoreFiles sort_files(const ImageStore& store) {
 }
 
 std::string other_files_text(const ImageStore& store, const std::vector<std::string>& others, bool labelled) {
-  return text(store.path(), ": ", others.size(), " files that are no images",
+  return text(store.path(), ": ", others.size(), " files that are no images, or hidden,",
               labelled ? " or have no label of their own" : "",
               " are left out; the first: ", in_quotes(others.front()));
 }

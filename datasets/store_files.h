@@ -19,7 +19,7 @@ bool is_hidden(const std::string& name);
 // Names as the store has them, in its order. A data error that counts the other files where there is no image.
 StoreFiles sort_files(const ImageStore& store);
 
-// "FOLDER: 3 files that are no images are left out; the first: 'a.txt'".
+// "FOLDER: 3 files that are no images, or hidden, are left out; the first: 'a.txt'".
 std::string other_files_text(const ImageStore& store, const std::vector<std::string>& others, bool labelled);
 
 }  // namespace neon

@@ -146,10 +146,9 @@ void draw_test_images(ImageSet& set, const TestShare& test, const Dataset::Commo
   if (common.validation > 0 && set.groups.empty() && context.rules >= kRulesOfGroups) set.groups = same_bytes(set);
 }
 
-void warn_of_trained_copies(const ImageSet& set, const DataContext& context) {
-  const auto counts = count_parts(set.images);
-  if (counts[LabelledImage::train] == int64_t(set.images.size())) return;
-  const std::vector<int64_t> groups = set.groups.empty() ? same_bytes(set) : set.groups;
+namespace {
+
+void warn_of_trained_copies(const ImageSet& set, const std::vector<int64_t>& groups, const DataContext& context) {
   std::unordered_map<int64_t, size_t> trained;
   for (size_t i = 0; i < groups.size(); ++i)
     if (set.images[i].part == LabelledImage::train) trained.emplace(groups[i], i);
@@ -163,6 +162,28 @@ void warn_of_trained_copies(const ImageSet& set, const DataContext& context) {
   if (copies > 0)
     context.warn(text(set.source, ": ", copies, " test or validation images have the same bytes as training images; ",
                       "the first: ", first, "; remove them from one side"));
+}
+
+void warn_of_copies_in_classes(const ImageSet& set, const std::vector<int64_t>& groups, const DataContext& context) {
+  std::unordered_map<int64_t, size_t> known;
+  int64_t copies = 0;
+  std::string first;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const LabelledImage& other = set.images[known.emplace(groups[i], i).first->second];
+    if (other.label == set.images[i].label) continue;
+    if (++copies == 1) first = text(in_quotes(set.images[i].name), " is ", in_quotes(other.name));
+  }
+  if (copies > 0)
+    context.warn(text(set.source, ": ", copies, copies == 1 ? " image has" : " images have",
+                      " the same bytes as an image of another class; the first: ", first, "; leave each in one class"));
+}
+
+}  // namespace
+
+void warn_of_copies(const ImageSet& set, const DataContext& context) {
+  const std::vector<int64_t> groups = set.groups.empty() ? same_bytes(set) : set.groups;
+  warn_of_trained_copies(set, groups, context);
+  warn_of_copies_in_classes(set, groups, context);
 }
 
 namespace {

@@ -24,8 +24,9 @@ void draw_test_images(ImageSet& set, const TestShare& test, const Dataset::Commo
 // their size with others.
 std::vector<int64_t> same_bytes(const ImageSet& set);
 
-// Warns of test and validation images whose files have the same bytes as those of training images: how many these are,
-// and the first of them. A net has seen them, so that they say nothing about new images.
-void warn_of_trained_copies(const ImageSet& set, const DataContext& context);
+// Warns of images whose files have the same bytes: test and validation images that are training images, too, since a
+// net has seen them, and images that are in two classes. The warnings say how many these are, and name the first of
+// them.
+void warn_of_copies(const ImageSet& set, const DataContext& context);
 
 }  // namespace neon

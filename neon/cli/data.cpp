@@ -203,7 +203,7 @@ int run_data_check(const CommandLine& line) {
         {text(source, ": ", others, " images differ in size from the first; a spec brings all to one size with ",
               size_line(sizes), " in the data set")});
   std::vector<std::string> copies;
-  warn_of_trained_copies(*set, data_context(line.run(), "", 0, copies));
+  warn_of_copies(*set, data_context(line.run(), "", 0, copies));
   print_warnings(copies);
   return bad && !skipped ? exit_code(ErrorKind::data) : 0;
 }

@@ -58,14 +58,14 @@ class Files(Case):
         result = self.neon("predict", "m", "p")
         self.check(result, [f"p/{name}" for name in ("1.png", "other/4.png", "sub/2.PNG", "sub/deep/3.Png", "z/5.png")],
                    map(self.picture, (1, 4, 2, 3, 5)))
-        warned = "p: 5 files that are no images are left out; the first: '._1.png'"
+        warned = "p: 5 files that are no images, or hidden, are left out; the first: '._1.png'"
         self.assertIn(warned, result.err)
         os.mkdir(self.path("q"))
         os.rename(self.path("p"), self.path("q/one"))
         self.write("q/two/1.png", support.png(self.picture(1)))
         checked = self.neon("data", "check", "q")
         self.assertIn("q: 5 images of 2 classes, 0 bad", checked.out)
-        self.assertIn("q: 5 files that are no images are left out", checked.err)
+        self.assertIn("q: 5 files that are no images, or hidden, are left out", checked.err)
         os.mkdir(self.path("empty"))
         self.write("text/a.txt", "a")
         self.refused(3, "predict", "m", "text", says="text: holds no .jpg, .jpeg, .png, .bmp, .gif, .tif, .tiff or .webp, but 1 other files")

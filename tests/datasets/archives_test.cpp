@@ -212,7 +212,8 @@ TEST_CASE("an image may have other images beside it that are no samples") {
   context.warnings = &warnings;
   CHECK(labels_of(make("ImageFolder", {{"path", "a.tar"}, {"test", "none"}})->load(context).train) == Labels{1, 0});
   REQUIRE(warnings.size() == 1);
-  CHECK(warnings[0].find("3 files that are no images or have no label of their own are left out") != std::string::npos);
+  CHECK(warnings[0].find("3 files that are no images, or hidden, or have no label of their own are left out") !=
+        std::string::npos);
 }
 
 TEST_CASE("what is wrong with labels and archives is said with the file's name") {

@@ -83,7 +83,8 @@ TEST_CASE("what is hidden, or lies in a hidden folder, is no sample") {
   std::vector<std::string> warnings;
   check_pets(load_images(dir, "ImageFolder", {{"path", "pets"}}, &warnings));
   REQUIRE(warnings.size() == 1);
-  CHECK_THAT(warnings[0], Catch::Contains("3 files that are no images are left out; the first: 'train/.trash/0.JPG'"));
+  CHECK_THAT(warnings[0],
+             Catch::Contains("3 files that are no images, or hidden, are left out; the first: 'train/.trash/0.JPG'"));
 }
 
 TEST_CASE("empty folders are told, as the net has no output for them") {

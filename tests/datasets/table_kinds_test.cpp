@@ -177,6 +177,30 @@ TEST_CASE("the training rows alone decide, and rows of a test file are coded by 
   CHECK(values(other.test.inputs) == CodedRow{98, 0, 0, 0, 0, 1});
 }
 
+TEST_CASE("cells of a test file that no training row was like are noted, or refused") {
+  const TempDir dir;
+  const std::string train = dir.write("train.csv", "n,c,b,d,k\n1,u,yes,2024-01-02,p\n2,v,no,2024-02-03,q\n");
+  const auto load = [&](const std::string& rows, const Keys& more = {}) {
+    Keys keys = {{"path", train}, {"test", dir.write("test.csv", "n,c,b,d,k\n" + rows)}};
+    keys.insert(keys.end(), more.begin(), more.end());
+    std::vector<std::string> notes;
+    DataContext context = offline("", 3);
+    context.warnings = &notes;
+    make("CSV", keys)->load(context);
+    return join(notes, "\n");
+  };
+  CHECK(load("1,u,no,2024-03-04,p\n") == "");
+  const std::string notes = load("1,w,no,2024-03-04,p\n,x,no,,q\n,w,yes,2024-03-04,q\n");
+  CHECK_THAT(notes, Catch::Contains("test.csv: column 'n': no value was missing in training; in 2 rows the mean"));
+  CHECK_THAT(notes, Catch::Contains("test.csv: column 'c': 'w' and others, in 3 rows, are no category"));
+  CHECK_THAT(notes, Catch::Contains("test.csv: column 'd': no value was missing in training; in 1 row the mean"));
+  CHECK(load("1,w,no,2024-03-04,p\n", {{"most_categories", "1"}}).find("no category that") == std::string::npos);
+  CHECK_THAT(error_of([&] { load("1,u,no,2024-03-04,p\n2,u,maybe,2024-03-04,q\n"); }),
+             Catch::EndsWith("test.csv:3:5: column 'b': expected a boolean, as in training, found 'maybe'"));
+  CHECK_THAT(error_of([&] { load("1,u,no,4.3.2024,p\n"); }),
+             Catch::EndsWith("test.csv:2:8: column 'd': expected a date, as in training, found '4.3.2024'"));
+}
+
 TEST_CASE("targets that are values are standardised by the training rows") {
   const Data data = coded("x,y\n1,10.5\n2,20.5\n1,30.5\n2,40.5\n", {{"test", "0"}, {"task", "regression"}}).data;
   const double deviation = std::sqrt(125.0);

@@ -186,14 +186,17 @@ TEST_CASE("test images that are trained with are counted, and one is named") {
   std::vector<std::string> warnings;
   DataContext context = offline();
   context.warnings = &warnings;
-  warn_of_trained_copies(*open_photos(dir / "photos"), context);
-  CHECK(warnings == std::vector<std::string>{text(
-                        dir / "photos", ": 3 test or validation images have the same bytes as training images; the ",
-                        "first: 'test/c0/x0.png' is 'train/c1/2.png'; remove them from one side")});
+  warn_of_copies(*open_photos(dir / "photos"), context);
+  CHECK(warnings ==
+        std::vector<std::string>{
+            text(dir / "photos", ": 3 test or validation images have the same bytes as training images; the ",
+                 "first: 'test/c0/x0.png' is 'train/c1/2.png'; remove them from one side"),
+            text(dir / "photos", ": 3 images have the same bytes as an image of another class; the first: ",
+                 "'test/c0/x0.png' is 'train/c1/2.png'; leave each in one class")});
   std::filesystem::remove_all(dir / "photos/test");
   std::filesystem::remove_all(dir / "photos/val");
   warnings.clear();
-  warn_of_trained_copies(*open_photos(dir / "photos"), context);
+  warn_of_copies(*open_photos(dir / "photos"), context);
   CHECK(std::ranges::count_if(warnings, [](const std::string& line) { return line.find("bytes") != line.npos; }) == 0);
 }
 
