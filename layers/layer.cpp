@@ -18,6 +18,12 @@ const Parameter* Sharing::find(const Parameter& p, const std::string& layer, con
   if (found->whole_shape() != p.shape)
     fail(ErrorKind::config, "share: ", p.name, " has the shape ", p.shape, ", but ", name, " has ",
          found->whole_shape(), "; layers that share weights have weights of one shape");
+  if (!p.vectors.empty())
+    fail(ErrorKind::config, "share: ", p.name, " is ", name, ", which has values already; leave vectors out, or give ",
+         "them to ", found->owner);
+  if (p.trained ? !found->asked && p.layer_class == found->layer_class : found->asked)
+    fail(ErrorKind::config, "share: ", p.name, " is ", name, ", which is ", found->asked ? "" : "not ",
+         "trained; give both layers the same update");
   names_[p.name] = name;
   ++taken_;
   return &*found;
@@ -64,6 +70,7 @@ Expr LayerContext::parameter(Parameter p, DType type) {
     fail(ErrorKind::config, "two parameters are named '", p.name, "': give the layers different names");
   }
   if (const Parameter* other = sharing.find(p, layer, parameters)) return read_parameter(*this, *other, type);
+  p.asked = p.trained;
   if (p.initializer) p.initializer->check(p.block());
   if (p.initializer && p.initializer->freezes()) p.trained = false;
   if (const auto given = part_names_.find(p.layer); given != part_names_.end()) p.layer = given->second;

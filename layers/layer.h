@@ -43,6 +43,7 @@ struct Parameter {
   SharedPart part = {};      // `shape` is that of this rank's part
   bool gathered = false;     // with shared rows: a step gathers all of them, and the gradient is of all
   bool trained = true;       // false, too, where the initializer freezes what it fills, or the spec its name
+  bool asked = true;         // whether the layer asks for training
   bool is_split() const { return part.all > 0; }
   Shape whole_shape() const { return is_split() ? shape.with(part.axis, part.all) : shape; }
   Shape block() const { return blocks == 1 ? whole_shape() : shape.with(0, whole_shape()[0] / blocks); }
@@ -65,7 +66,7 @@ class Sharing {
   // Layers of one class share W alone, too: a transposed layer has other biases.
   void share_weights_alone() { same_class_ = false; }
   // The one of `all` that takes the place of p, or null. Throws a config error where the other layer has none of its
-  // shape.
+  // shape, or p asks for values or training of its own.
   const Parameter* find(const Parameter& p, const std::string& layer, const std::vector<Parameter>& all);
   bool has_taken() const { return taken_ > 0; }
   // Names of layers that others take parameters from.

@@ -121,6 +121,29 @@ TEST_CASE("a classifier of tokens shares the table of their embedding, and keeps
   CHECK(net.output == Shape{4, 11});
 }
 
+TEST_CASE("a table that is shared has one start and is trained or not, whoever asks") {
+  const auto refused = [](const std::string& first, const std::string& second) {
+    const std::string table = "{Embedding: {embedding_dim: 3, init: Kaiming";
+    try {
+      net_of_layers(
+          "[{MergeSum: [[" + table + ", name: a" + first + "}}], [" + table + ", share: a" + second + "}}]]}]", {5},
+          11);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::config);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refused("", "") == "");
+  CHECK(refused(", update: false", ", update: false") == "");
+  CHECK_THAT(refused("", ", vectors: v.txt"),
+             Contains("share: Embedding_1/W is a/W, which has values already; leave vectors out, or give them to a"));
+  CHECK_THAT(refused("", ", update: false"),
+             Contains("share: Embedding_1/W is a/W, which is trained; give both layers the same update"));
+  CHECK_THAT(refused(", update: false", ""),
+             Contains("share: Embedding_1/W is a/W, which is not trained; give both layers the same update"));
+}
+
 TEST_CASE("copies of a Repeat share the layers of their own copy") {
   const DescribedNet net = net_of_layers(
       "[{Repeat: {times: 2, layers: [{Linear: {nout: 4, init: Kaiming, name: a}}, {Linear: {nout: 4, share: a}}]}}]",
