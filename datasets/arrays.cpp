@@ -29,6 +29,17 @@ Shape sample_shape(const Shape& inputs, const ArrayParams& params, const std::st
 
 Shape target_shape(const Shape& targets) { return targets.rank() < 2 ? Shape{1} : targets.slice(1, targets.rank()); }
 
+namespace {
+
+// The shape of numbers (n,T) beside sequences of different lengths, of T steps at most: one for each step, (n,T,1).
+// Other shapes stay.
+Shape with_steps_apart(const Shape& targets, const SampleMeaning& data) {
+  const bool of_steps = data.ragged && data.classes == 0 && data.sample.rank() == 2 && targets.rank() == 2;
+  return of_steps && targets[1] == data.sample[0] ? targets.concat({1}) : targets;
+}
+
+}  // namespace
+
 bool is_one_hot(const Tensor& targets) {
   const int64_t width = targets.shape()[1];
   for (int64_t row = 0; row < targets.shape()[0]; ++row) {
@@ -180,6 +191,7 @@ void check_arrays(const ArrayParams& params, const SplitForm& train, const Split
   if (label_pixels(targets.floating, targets.shape, out.sample, params, context)) out.target = out.sample.slice(1, 3);
   if (may_be_classes(targets.floating, targets.shape, out.sample, params, context))
     out.classes = classes_of(read_targets(), out.sample, params, context, targets.name);
+  else out.target = target_shape(with_steps_apart(targets.shape, out));
 }
 
 namespace {
@@ -212,6 +224,7 @@ Split split_of(const ArrayParams& params, const RawSplit& raw, const Data& data,
     out.targets = pixel_labels(raw.targets, data.classes, raw.targets_name).reshaped(Shape{targets[0]}.concat(area));
   else if (data.classes > 0) out.targets = class_labels(raw.targets, data.classes, raw.targets_name);
   else out.targets = values(raw.targets, raw.targets_name);
+  out.targets = out.targets.reshaped(with_steps_apart(out.targets.shape(), data));
   return out;
 }
 

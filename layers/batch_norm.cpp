@@ -104,7 +104,7 @@ Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, co
     context.keep_axes(x, y);
     return y;
   }
-  const Expr counts = unpadded(context, x);
+  const Expr counts = unfilled(context, x);
   std::vector<Value> results;
   if (counts.value()) results = over_counted_steps(context, wide_x, gamma, beta, counts, params);
   else if (shares_statistics(context) || params.binary)
@@ -139,7 +139,7 @@ NEON_REGISTER(
     Layer, BatchNorm,
     "Normalises each feature or feature map to mean 0 and deviation 1, then scales and shifts it by trained numbers. "
     "Training takes mean and variance (biased) of the batch, an evaluation the running ones, which start at 0 and 1. "
-    "Padded steps of sequences do not count.");
+    "Padded steps of sequences do not count, nor those that fill up the last piece of a text.");
 
 struct BatchNormAutodiffParams : BatchNormParams {
   BatchNormAutodiffParams() { rho = 0.99, eps = 1e-6; }

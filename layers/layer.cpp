@@ -278,13 +278,25 @@ Expr kept_steps(LayerContext& context, const std::string& name, Expr x) {
   return steps;
 }
 
-Expr unpadded(LayerContext& context, Expr x) {
-  const Value lengths = context.lengths(x);
+namespace {
+
+Expr steps_before(LayerContext& context, Expr x, Value lengths) {
   if (!lengths) return {};
   const int64_t samples = x.shape()[0], steps = x.shape()[1];
   const Expr number = context.expr(iota(context.graph, {1, steps, 1}, 1));
   return cast(apply("less", number, context.expr(reshape(context.graph, lengths, {samples, 1, 1}))),
               context.arithmetic_dtype);
+}
+
+}  // namespace
+
+Expr unpadded(LayerContext& context, Expr x) { return steps_before(context, x, context.lengths(x)); }
+
+Expr unfilled(LayerContext& context, Expr x) {
+  const Value lengths = context.lengths(x), filled = context.filled_lengths;
+  if (lengths || !filled || !context.is_sequence(x)) return steps_before(context, x, lengths);
+  const bool are_pieces = x.shape()[0] == context.graph.shape(filled)[0] && x.shape()[1] == context.target_steps;
+  return steps_before(context, x, are_pieces ? filled : Value());
 }
 
 }  // namespace neon

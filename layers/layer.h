@@ -161,15 +161,16 @@ class LayerContext {
   ImageArea image = {0, 0};            // rows and columns of samples that are images
   Axes data_axes;                      // of samples that are sequences, (N,T,F) or (N,T); otherwise empty
   Value data_lengths;                  // (N) i32 of sequences of different lengths; otherwise invalid
-  int64_t streams = 0;                 // that samples are pieces of, each of the batch of another; 0: of none
-  std::string carried_prefix;          // of the names of variables that carry states: there is one for each set
-  int64_t classes = 0;                 // of the data set; 0: it has none
-  int64_t end_class = -1;              // that ends the labels of a target; -1: no class does
-  int64_t tokens = 0;                  // the number of different tokens, where samples are tokens
-  Value place;                         // (N) i32 where texts go on: the place of the one step of each; or invalid
-  int64_t places = 0;                  // the most steps that these texts have
-  bool goes_on = false;                // a text goes on: all cells keep their states from step to step
-  PassedStates* passed = nullptr;      // while the layers of an encoder or a decoder describe themselves
+  Value filled_lengths;  // (N) i32 of pieces of texts, of which steps behind the last label are filled up; or invalid
+  int64_t streams = 0;   // that samples are pieces of, each of the batch of another; 0: of none
+  std::string carried_prefix;      // of the names of variables that carry states: there is one for each set
+  int64_t classes = 0;             // of the data set; 0: it has none
+  int64_t end_class = -1;          // that ends the labels of a target; -1: no class does
+  int64_t tokens = 0;              // the number of different tokens, where samples are tokens
+  Value place;                     // (N) i32 where texts go on: the place of the one step of each; or invalid
+  int64_t places = 0;              // the most steps that these texts have
+  bool goes_on = false;            // a text goes on: all cells keep their states from step to step
+  PassedStates* passed = nullptr;  // while the layers of an encoder or a decoder describe themselves
   // A number, while statistics of batches are measured anew: the share that this batch has in their means; or without
   // a value.
   Expr share_of_batch;
@@ -341,5 +342,7 @@ Expr kept_steps(LayerContext& context, const std::string& name, Expr x);
 // 1 for each step of the sequences x before their lengths and 0 for padding, (N,T,1) in f32 or f64; without a value
 // where no sequence is padded.
 Expr unpadded(LayerContext& context, Expr x);
+// The same; for a sequence whose lengths nobody knows, 0 for the steps that fill up the last piece of a text.
+Expr unfilled(LayerContext& context, Expr x);
 
 }  // namespace neon

@@ -61,6 +61,7 @@ class OutputCheck {
     if (data_.label_of == LabelOf::step) return check_steps(which, y);
     if (data_.label_of == LabelOf::sequence) return check_scores(which, y);
     if (data_.label_of == LabelOf::box) return check_boxes(which, y);
+    check_padding(which, y);
     if (const int64_t count = width(y), targets = width(t_); count != targets)
       refuse(which, " has ", count, count == 1 ? " output" : " outputs", ", but ",
              wanted(context_, data_, batch_.x, targets, y));
@@ -93,6 +94,18 @@ class OutputCheck {
   }
 
  private:
+  // Outputs of sequences of different lengths that a cost would compare with padding.
+  void check_padding(const std::string& which, Expr y) const {
+    if (data_.target_is_input && batch_.lengths)
+      refuse("targets", " are the samples themselves, sequences of different lengths, whose padding the cost would ",
+             "compare, too; give the data set targets of their own, or sequences of one length");
+    if (data_.steps_have_numbers() && !gives_numbers_of_steps(context_, data_, y))
+      refuse(which, " gives ", output_shape(context_, y), ", but each step of the targets ", data_.target, " has ",
+             data_.target[1], data_.target[1] == 1 ? " number" : " numbers",
+             ", and sequences have different lengths: ", "keep the ", data_.target[0],
+             " steps of the samples, and end with Affine: {nout: ", data_.target[1], "}");
+  }
+
   template <typename... Parts>
   [[noreturn]] void refuse(const std::string& which, const Parts&... parts) const {
     const std::string place = network_.end().to_string();

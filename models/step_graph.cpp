@@ -95,6 +95,14 @@ Rule::Step rule_pass(StepGraph& step, LayerContext& context, const Network& netw
   return out;
 }
 
+// (N) i32: the steps of pieces of texts up to the last one with a label. Behind these, a last piece is filled up.
+Value lengths_of_pieces(Graph& graph, Value labels) {
+  const Shape& shape = graph.shape(labels);
+  const Expr each = cast(Expr(graph, labels), DType::f32), number(graph, iota(graph, {1, shape[1]}, 1));
+  const Expr places = (cast(number, DType::f32) + 1.0) * apply("greater_equal", each, each.constant(0));
+  return cast(graph, reshape(max(places, {1}), {shape[0]}), DType::i32);
+}
+
 // The batch of a training step whose net has no rule.
 Batch training_batch(StepGraph& step, LayerContext& context, const DataLayout& data, const StepOptions& options) {
   context.caffe = options.caffe;
@@ -109,6 +117,8 @@ Batch training_batch(StepGraph& step, LayerContext& context, const DataLayout& d
   context.data_lengths = batch.lengths;
   context.target_labels = batch.counts.value() ? batch.labels : Value();
   context.target_boxes = batch.boxes.value();
+  if (data.tokens > 0 && !data.ragged && data.label_of == LabelOf::step && data.target_steps == 0)
+    context.filled_lengths = lengths_of_pieces(step.graph, batch.labels);
   return batch;
 }
 

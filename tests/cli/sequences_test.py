@@ -5,6 +5,8 @@ import io
 import json
 import struct
 
+import numpy as np
+
 import support
 from support import Case
 
@@ -65,7 +67,9 @@ class Sequences(Case):
             result = self.neon("predict", "t.safetensors", "new.txt")
             self.assertEqual([row[:2] for row in rows_of(result.out)][:2], [["0", "good"], ["1", "bad"]])
             self.assertEqual(rows_of(result.out)[3][1], "bad")
-            self.assertRegex(result.err, r"^warning: new.txt: [12] of 4 texts are longer than 8 (words|bpe), and their ends are left out\n$")
+            unknown = r"warning: new.txt: 8 of 17 words are not in the vocabulary; they count as <unk>\n" if unit == "words" else ""
+            self.assertRegex(result.err, r"^warning: new.txt: [12] of 4 texts are longer than 8 (words|bpe), and their ends "
+                                         rf"are left out\n{unknown}$")
             piped = self.neon("predict", "t.safetensors", "-", stdin=lines.encode())
             self.assertEqual(piped.out, result.out)
         # Texts of two files, of any name.
@@ -75,6 +79,57 @@ class Sequences(Case):
         self.refused(2, "predict", "t.safetensors", "reviews.csv", says="reviews.csv: the net takes texts, one a line")
         self.refused(3, "predict", "t.safetensors", "-", stdin=b"fine\n\n", says="stdin:2: the text is empty")
         self.refused(3, "predict", "t.safetensors", "-", stdin=b"", says="stdin")
+
+    def test_numbers_of_padding_are_compared_with_nothing(self):
+        rng = np.random.default_rng(4)
+        x, y = rng.standard_normal((12, 5, 2)).astype(np.float32), rng.standard_normal((12, 5)).astype(np.float32)
+        padding = np.arange(5) >= rng.integers(1, 6, (12, 1))
+        x[padding] = np.nan
+        content = ("dataset: {NPZ: {path: d.npz, sequences: true}}\nlayers:\n  - GRU: {output_size: 4, init: GlorotUniform}\n"
+                         "  - Affine: {nout: 1, init: GlorotUniform}\ncost: MeanSquared\nmetrics: [MAE]\n"
+                         "optimizer: {Adam: {learning_rate: 0.02}}\nbatch_size: 5\nepochs: 2\n")
+        spec = self.spec(content, "n.yaml")
+        trained, told = {}, {}
+        for name, fill, shape in ("0", 0, (12, 5)), ("100", 100, (12, 5)), ("one number each", 7, (12, 5, 1)):
+            targets = np.where(padding, np.float32(fill), y).reshape(shape)
+            np.savez(self.path("d.npz"), x_train=x, y_train=targets, x_test=x, y_test=targets)
+            out = self.neon(spec, "-r", "1", "-s", "n.safetensors").out
+            trained[name], _ = support.tensors(self.path("n.safetensors"))
+            told[name] = [line.split("  (")[0] for line in out.splitlines() if line.startswith("test: MAE")]
+            self.assertEqual(trained[name], trained["0"])
+            self.assertEqual(told[name], told["0"])
+        self.assertEqual(len(told["0"]), 1, out)
+        self.refused(2, "check", self.spec(content.replace("  - Affine: {nout: 1", "  - RecurrentLast\n  - Affine: {nout: 5"), "l.yaml"),
+                     says="each step of the targets (5, 1) has 1 number, and sequences have different lengths: keep the 5 steps")
+        self.refused(2, "check", self.spec(content.replace("nout: 1", "nout: 2").replace("sequences: true", "sequences: true, autoencoder: true"),
+                                           "a.yaml"),
+                     says="targets are the samples themselves, sequences of different lengths, whose padding the cost would compare")
+
+    def test_stories_are_read_as_in_training(self):
+        """Points stand by themselves, and the end of a long story stays, where the question is."""
+        spec = TEXTS.replace("TextClasses: {path: reviews.csv, unit: UNIT, steps: 8, test: 0}", "BABI: {fallback: drawn, steps: 12}")
+        self.neon(self.spec(spec, "b.yaml"), "-r", "1", "-e", "2", "-s", "b.safetensors")
+        end = "Mary moved to the office. John moved to the kitchen. Where is Mary?"
+        apart = "mary moved to the office . john moved to the kitchen . where is mary ?"
+        self.write("q.txt", f"Mary moved to the garden. {end}\n{' '.join(apart.split()[-12:])}\n")
+        result = self.neon("predict", "b.safetensors", "q.txt")
+        one, other = rows_of(result.out)
+        self.assertEqual(one[1:], other[1:])
+        self.assertEqual(result.err, "warning: q.txt: 1 of 2 texts are longer than 12 words, and their beginnings are left out\n")
+        err = self.neon("predict", "b.safetensors", "-", stdin=b"Where is Ringo?\n").err
+        self.assertIn("stdin: 1 of 4 words are not in the vocabulary; they count as <unk>", err)
+
+    def test_tokens_have_their_padding_behind_them(self):
+        self.write("reviews.csv", "".join(f"a {word} film,{label}\n" for word, label in (("fine", "good"), ("poor", "bad")) * 4))
+        self.neon(self.spec(TEXTS.replace("UNIT", "words"), "t.yaml"), "-r", "1", "-e", "1", "-s", "t.safetensors")
+        row = lambda *tokens: list(tokens) + [-1] * (8 - len(tokens))
+        self.write("t.npy", npy((2, 8), row(1, 2, 3) + row(2)))
+        self.assertEqual(len(rows_of(self.neon("predict", "t.safetensors", "t.npy").out)), 2)
+        self.write("t.npy", npy((2, 8), row(1, 2, 3) + row(1, -1, 2)))
+        self.refused(3, "predict", "t.safetensors", "t.npy", says="number 2 of sample 1 is 2, and -1 stands before it; expected tokens, "
+                                                                  "and -1 behind the last one alone")
+        self.write("t.npy", npy((1, 8), row()))
+        self.refused(3, "predict", "t.safetensors", "t.npy", says="number 0 of sample 0 is -1: the sample has no token")
 
     def test_a_net_that_goes_on_with_texts_has_no_class_for_them(self):
         self.write("a.txt", "abcacb" * 20)
