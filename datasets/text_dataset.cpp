@@ -1,4 +1,4 @@
-// Text for language models: a file, or all files of a folder.
+// Text for language models: a file, or all files of a folder or an archive.
 #include <algorithm>
 #include <filesystem>
 
@@ -16,7 +16,10 @@ struct TextFilesParams : TextParams {
   bool end_of_text = false;
   static void describe(auto&& p) {
     p("path", &TextFilesParams::path,
-      "The training text, plain or gzip: a file, or a folder whose files follow one another by name.", Required{});
+      "The training text, plain or gzip: a file, or a folder or an archive (.tar, .tar.gz, .zip) whose files follow "
+      "one "
+      "another by name.",
+      Required{});
     TextParams::describe(p);
     p("validation_path", &TextFilesParams::validation_path, "Text to evaluate with while training goes on.");
     p("test_path", &TextFilesParams::test_path, "Text to evaluate with at the end.");
@@ -53,8 +56,13 @@ void end_document(std::string& text) {
 // "" as path where it is missing; then `looked_for` lists the places.
 FoundText find_text(const std::string& path, bool end_of_text, const DataContext& context, std::string& looked_for) {
   const auto read = [&](const std::string& file) {
-    std::string out(TextFile(file).text());
-    if (end_of_text) end_document(out);
+    std::vector<NamedText> documents = texts_of_archive(file);
+    if (documents.empty()) documents.push_back({"", std::string(TextFile(file).text())});
+    std::string out;
+    for (NamedText& document : documents) {
+      if (end_of_text) end_document(document.text);
+      out += document.text;
+    }
     return out;
   };
   for (const std::string& place : context.places_of(path)) {

@@ -1,8 +1,69 @@
 #include "datasets/text_file.h"
 
+#include <algorithm>
+
+#include "datasets/file.h"
 #include "datasets/gzip.h"
+#include "datasets/tar.h"
+#include "datasets/zip.h"
 
 namespace neon {
+
+namespace {
+
+// Where a tar's first header has its mark.
+constexpr size_t kTarMark = 257;
+
+// Files of macOS, too, which lie beside the others in archives of its own.
+bool is_hidden(const std::string& name) {
+  return name.substr(name.find_last_of('/') + 1).starts_with('.') || name.starts_with("__MACOSX/");
+}
+
+// The name of a packing that neon cannot read; "" of others.
+std::string foreign_packing(std::string_view head) {
+  if (head.starts_with(std::string_view("\xfd"
+                                        "7zXZ\0",
+                                        6)))
+    return "xz";
+  if (head.size() > 4 && head.starts_with("BZh") && head.substr(4).starts_with("1AY&SY")) return "bzip2";
+  if (head.starts_with("\x28\xb5\x2f\xfd")) return "zstd";
+  if (head.starts_with("7z\xbc\xaf\x27\x1c")) return "7z";
+  return "";
+}
+
+std::vector<NamedText> files_of_tar(const std::string& path) {
+  std::vector<NamedText> out;
+  TarReader tar(path);
+  while (tar.next())
+    if (!is_hidden(tar.name())) out.push_back({tar.name(), tar.content()});
+  return out;
+}
+
+std::vector<NamedText> files_of_zip(const std::string& path) {
+  std::vector<NamedText> out;
+  const FileSource file(path);
+  const ZipArchive zip(file);
+  for (const ZipArchive::Member& member : zip.members())
+    if (!member.name.ends_with('/') && !is_hidden(member.name)) out.push_back({member.name, zip.read(member)});
+  return out;
+}
+
+}  // namespace
+
+std::vector<NamedText> texts_of_archive(const std::string& path) {
+  GzipReader reader(path);
+  const std::string_view head = reader.peek(kTarMark + 5);
+  if (const std::string packing = foreign_packing(head); !packing.empty())
+    fail(ErrorKind::data, path, ": is packed by ", packing,
+         ", which neon does not read; unpack it, and give the text, ", "or a folder, .tar, .tar.gz or .zip of texts");
+  const bool tar = is_tar_name(path) || (head.size() > kTarMark && head.substr(kTarMark) == "ustar");
+  const bool zip = head.starts_with("PK\3\4") || head.starts_with("PK\5\6");
+  if (!tar && !zip) return {};
+  std::vector<NamedText> out = tar ? files_of_tar(path) : files_of_zip(path);
+  if (out.empty()) fail(ErrorKind::data, path, ": no files are in this archive");
+  std::ranges::stable_sort(out, {}, &NamedText::name);
+  return out;
+}
 
 TextFile::TextFile(const std::string& path) {
   GzipReader reader(path);

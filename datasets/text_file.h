@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "neon/core/tensor.h"
 
@@ -19,5 +20,13 @@ class TextFile {
   std::string unpacked_;  // of a gzip file
   std::string_view text_;
 };
+
+struct NamedText {
+  std::string name, text;
+};
+
+// The files of an archive (tar, tar.gz, zip) in the order of their names, without hidden ones; none where the file is
+// no archive. A data error where it is packed in a way that neon cannot read, or has no files.
+std::vector<NamedText> texts_of_archive(const std::string& path);
 
 }  // namespace neon
