@@ -102,16 +102,9 @@ class Sampling {
   Tensor next(int32_t token) { return generator_->next(std::vector<int32_t>(size_t(line_.of_verb.beam), token)); }
 
   int32_t draw(const Tensor& y, const DrawOptions& options, int64_t number) const {
+    check_probabilities(y);
     std::vector<double> p;
-    double sum = 0;
-    for (int64_t k = 0; k < y.elements(); ++k) {
-      p.push_back(y.at(k));
-      sum += p.back();
-      if (!(p.back() >= 0)) sum = std::nan("");
-    }
-    if (!(std::abs(sum - 1) < 0.01))
-      fail(ErrorKind::config, "the net's outputs for the token to come add up to ", float(sum),
-           ", so they are no probabilities; end the net with Softmax");
+    for (int64_t k = 0; k < y.elements(); ++k) p.push_back(y.at(k));
     Stream stream(seed_, "sample", uint64_t(number));
     return draw_token(narrowed(p, options), uniform_from_bits(stream.bits()));
   }

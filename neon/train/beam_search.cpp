@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "neon/train/token_draw.h"
+
 namespace neon {
 
 namespace {
@@ -46,6 +48,7 @@ std::vector<int32_t> beam_search(TokenSource& source, const Tensor& first, int64
   std::vector<BeamText> texts(1);  // the sequences are alike at first, so one of them counts
   Tensor probabilities = first;
   for (int64_t i = 0; i < length; ++i) {
+    check_probabilities(probabilities);
     const std::vector<Candidate> best = best_of(probabilities, texts, end);
     std::vector<BeamText> longer;
     std::vector<int64_t> from(sequences, 0);

@@ -4,7 +4,26 @@
 #include <cmath>
 #include <numeric>
 
+#include "neon/core/error.h"
+
 namespace neon {
+
+void check_probabilities(const Tensor& y) {
+  const int64_t tokens = y.shape()[1];
+  for (int64_t n = 0; n < y.shape()[0]; ++n) {
+    double sum = 0;
+    bool negative = false;
+    for (int64_t k = 0; k < tokens; ++k) {
+      const double p = y.at(n * tokens + k);
+      sum += p;
+      negative = negative || p < 0;
+    }
+    if (negative || !(std::abs(sum - 1) < 0.01))
+      fail(ErrorKind::config, "the net's outputs for the token to come ",
+           negative ? text("are below 0") : text("add up to ", float(sum)),
+           ", so they are no probabilities; end the net with Softmax");
+  }
+}
 
 namespace {
 

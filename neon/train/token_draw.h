@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "neon/core/tensor.h"
+
 namespace neon {
 
 struct DrawOptions {
@@ -11,6 +13,9 @@ struct DrawOptions {
   int64_t top_k = 0;       // only so many of the most likely tokens; 0: all
   double top_p = 1;        // only the most likely tokens that together have this probability (Holtzman et al. 2020)
 };
+
+// Throws a config error where a row of y (N,tokens), a net's outputs for the token to come, is no distribution.
+void check_probabilities(const Tensor& y);
 
 // Probabilities after temperature, top_k and top_p, in this order; they add up to 1. Among equally likely tokens the
 // lower ones stay.

@@ -1,9 +1,12 @@
 #!/usr/bin/python3
 """Nets of texts from the command line: training in streams, stopping and resuming, going on with a text, bad input."""
 import json
+import lzma
 import os
 import re
 import struct
+import tarfile
+import zipfile
 
 import h5py
 import numpy as np
@@ -77,6 +80,33 @@ batch_size: 2
         for options in (["--top_k", "1"], ["--top_p", "0.01"], ["--beam", "4"], ["-r", "5", "--temperature", "0.01"]):
             self.assertEqual(self.neon("sample", "m.safetensors", "--prompt", "abcac", "--length", "30", *options).out, out)
         self.assertEqual(len(self.neon("sample", "m.safetensors", "--length", "7").out), 8)
+
+    def test_outputs_that_are_no_probabilities_are_refused(self):
+        self.neon(self.text, "-r", "1", "-e", "1", "-s", "m.safetensors", "--set", "layers[1].activation=Logistic", "--set", "cost=CrossEntropyBinary")
+        for options in [], ["--beam", "3"]:
+            self.refused(2, "sample", "m.safetensors", "--prompt", "abc", *options, says="so they are no probabilities; end the net with Softmax")
+
+    def test_the_files_of_an_archive_are_those_of_a_folder(self):
+        for name, content in ("b/2.txt", TEXT[:90]), ("a.txt", TEXT), ("c.txt", "cabcab"):
+            self.write("book/" + name, content)
+        for name, mode in ("book.tar", "w"), ("book.tar.gz", "w:gz"), ("packed", "w:gz"):
+            with tarfile.open(self.path(name), mode) as archive:
+                for member in "c.txt", "b", "a.txt":
+                    archive.add(self.path("book/" + member), member)
+        with zipfile.ZipFile(self.path("book.zip"), "w", zipfile.ZIP_DEFLATED) as archive:
+            for member in "c.txt", "b/2.txt", "a.txt":
+                archive.write(self.path("book/" + member), member)
+            archive.writestr(".hidden", "zzz")
+        trained = {}
+        for path in "book", "book.tar", "book.tar.gz", "packed", "book.zip":
+            self.neon(self.text, "-r", "1", "-e", "2", "-s", "m.safetensors", "--set", f"dataset.Text.path={path}")
+            trained[path], _ = tensors(self.path("m.safetensors"))
+            self.assertEqual(trained[path], trained["book"], path)
+        with tarfile.open(self.path("empty.tar"), "w"):
+            pass
+        self.write("book.xz", lzma.compress(TEXT.encode()))
+        for path, says in ("empty.tar", "empty.tar: no files are in this archive"), ("book.xz", "book.xz: is packed by xz, which neon"):
+            self.refused(3, self.text, "--set", f"dataset.Text.path={path}", says=says)
 
     def test_a_seed_repeats_what_is_drawn(self):
         self.neon(self.text, "-r", "1", "-e", "1", "-s", "m.safetensors")
