@@ -27,13 +27,7 @@ Vocabulary vocabulary_of_texts(const std::vector<LabelledText>& texts, const Lab
   const char* const between = params.unit == "words" ? " " : params.unit == "bpe" ? "\n" : "";
   std::string all;
   for (const LabelledText& one : texts) all += one.text + between;
-  Vocabulary out = vocabulary_by(params, all, source, context);
-  // Other texts have words that no training text has.
-  if (out.unit != TextUnit::byte && out.unit != TextUnit::bpe && !std::ranges::count(out.texts, kUnknownText)) {
-    if (params.vocabulary_size > 0 && out.size() == params.vocabulary_size) out.texts.pop_back();
-    out.texts.insert(out.texts.begin(), kUnknownText);
-  }
-  return out;
+  return vocabulary_by(params, all, source, context, true);  // other texts have words that no training text has
 }
 
 class TextSplits {
@@ -104,8 +98,10 @@ Data data_of_texts(LabelledTexts given, const LabelledTextParams& params, const 
   out.class_names = classes_of(given.train, given.source);
   out.classes = int64_t(out.class_names.size());
   if (context.vocabulary) check_vocabulary_of_run(*context.vocabulary, params);
-  const Tokenizer tokenizer(context.vocabulary ? *context.vocabulary
-                                               : vocabulary_of_texts(given.train, params, given.source, context));
+  Vocabulary vocabulary =
+      context.vocabulary ? *context.vocabulary : vocabulary_of_texts(given.train, params, given.source, context);
+  if (!context.vocabulary) vocabulary.points_apart = given.points_apart, vocabulary.keeps_end = given.keeps_end;
+  const Tokenizer tokenizer(std::move(vocabulary));
   TextSplits splits(tokenizer, out.class_names, params.steps);
   out.train = splits.split_of(given.train);
   out.test = splits.split_of(given.test);

@@ -42,7 +42,8 @@ struct LabelledText {
 
 struct LabelledTexts {
   std::vector<LabelledText> train, test;
-  std::string source;  // a folder or table
+  std::string source;                            // a folder or table
+  bool points_apart = false, keeps_end = false;  // as of their Vocabulary
 };
 
 // The texts of a folder with train/CLASS/FILE and test/CLASS/FILE, or with CLASS/FILE. Where there are test texts, only

@@ -97,7 +97,11 @@ void read_merges(const json& object, Vocabulary& v) {
 json vocabulary_json(const Vocabulary& v) {
   if (v.empty()) return nullptr;
   if (v.unit == TextUnit::bpe) return bpe_json(v);
-  return {{"unit", std::string(name_of(v.unit))}, {"lower_case", v.lower_case}, {"texts", v.texts}};
+  return {{"unit", std::string(name_of(v.unit))},
+          {"lower_case", v.lower_case},
+          {"points_apart", v.points_apart},
+          {"keeps_end", v.keeps_end},
+          {"texts", v.texts}};
 }
 
 Vocabulary read_vocabulary(const json& object) {
@@ -106,6 +110,8 @@ Vocabulary read_vocabulary(const json& object) {
   out.unit = text_unit(object.at("unit").get<std::string>());
   out.lower_case = object.at("lower_case").get<bool>();
   out.texts = object.at("texts").get<std::vector<std::string>>();
+  out.points_apart = object.value("points_apart", false);
+  out.keeps_end = object.value("keeps_end", false);
   out.ends_documents = object.value("ends_documents", false);
   if (out.unit == TextUnit::bpe) read_merges(object, out);
   return out;

@@ -108,16 +108,6 @@ struct BabiParams {
   }
 };
 
-// A story and a question as words, points apart.
-std::string words_of(std::string_view line) {
-  std::string out;
-  for (const char c : line) {
-    if (c == '.' || c == '?') out += ' ';
-    out += c;
-  }
-  return out + " ";
-}
-
 // "1 Mary moved to the bathroom." and "3 Where is Mary? \tbathroom\t1"; the number 1 begins a story.
 std::vector<LabelledText> questions_in(std::string_view content, const std::string& source) {
   std::vector<LabelledText> out;
@@ -139,13 +129,13 @@ std::vector<LabelledText> questions_in(std::string_view content, const std::stri
     line.remove_prefix(space + 1);
     const size_t tab = line.find('\t');
     if (tab == line.npos) {
-      story += words_of(line);
+      story += with_points_apart(line) + " ";
       continue;
     }
     std::string_view answer = line.substr(tab + 1);
     answer = answer.substr(0, answer.find('\t'));
     if (answer.empty()) fail(ErrorKind::data, place, ": the question has no answer");
-    out.push_back({story + words_of(line.substr(0, tab)), std::string(answer), place});
+    out.push_back({story + with_points_apart(line.substr(0, tab)) + " ", std::string(answer), place});
   }
   if (out.empty()) fail(ErrorKind::data, source, ": has no questions");
   return out;
@@ -258,6 +248,7 @@ class BABI : public Parametrized<Dataset, BabiParams> {
     if (unknown > 0)
       context.warn(text(texts.source, ": ", unknown, " test questions have an answer that no training question has; ",
                         "they are left out"));
+    texts.points_apart = texts.keeps_end = true;
     LabelledTextParams words;
     words.steps = cut_stories(texts);
     words.vocabulary_size = 0;

@@ -93,13 +93,24 @@ Vocabulary vocabulary_of(TextUnit unit, bool lower_case, std::string_view text, 
   std::ranges::sort(counts, by_count);
   const size_t all = counts.size();
   std::erase_if(counts, [&](const Count& c) { return c.count < limits.min_count && c.text != kUnknownText; });
-  if (limits.size > 0 && counts.size() > size_t(limits.size)) counts.resize(size_t(limits.size) - 1);
-  const bool cut = counts.size() < all;
+  const auto is_unknown = [](const Count& c) { return c.text == kUnknownText; };
+  const size_t asked = limits.unknown && std::ranges::none_of(counts, is_unknown) ? 1 : 0;
+  if (limits.size > 0 && counts.size() + asked > size_t(limits.size)) counts.resize(size_t(limits.size) - 1);
+  const bool cut = asked > 0 || counts.size() < all;
   if (unit == TextUnit::character)  // bytes of UTF-8 are in the order of code points
     std::ranges::sort(counts, [](const Count& a, const Count& b) { return a.text < b.text; });
-  const bool has_unknown = std::ranges::any_of(counts, [](const Count& c) { return c.text == kUnknownText; });
+  const bool has_unknown = std::ranges::any_of(counts, is_unknown);
   if (cut && !has_unknown) out.texts.push_back(kUnknownText);
   for (Count& count : counts) out.texts.push_back(std::move(count.text));
+  return out;
+}
+
+std::string with_points_apart(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '.' || c == '?') out += ' ';
+    out += c;
+  }
   return out;
 }
 
@@ -116,8 +127,11 @@ int32_t Tokenizer::find(std::string_view unit) const {
 }
 
 std::vector<int32_t> Tokenizer::encode(std::string_view text, const std::string& source) const {
-  const std::string in_lower_case = vocabulary_.lower_case ? lowered(text) : "";
-  const std::string_view used = vocabulary_.lower_case ? std::string_view(in_lower_case) : text;
+  const bool as_given = !vocabulary_.lower_case && !vocabulary_.points_apart;
+  std::string changed;
+  if (vocabulary_.lower_case) changed = lowered(text);
+  if (vocabulary_.points_apart) changed = with_points_apart(vocabulary_.lower_case ? changed : text);
+  const std::string_view used = as_given ? text : std::string_view(changed);
   TextUnits units(vocabulary_.unit, used, source);
   std::vector<int32_t> out;
   if (bpe_) {

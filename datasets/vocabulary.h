@@ -1,5 +1,6 @@
 // Texts as tokens: whole numbers that name bytes, characters or words.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -30,6 +31,8 @@ struct Vocabulary {
   bool lower_case = false;             // texts are in lower case (ASCII letters)
   std::vector<std::string> texts;      // of token 0, 1, ...; empty for bytes
   std::vector<TokenPair> merges = {};  // of bpe, the first of them first
+  bool points_apart = false;           // '.' and '?' stand by themselves, not at the ends of words
+  bool keeps_end = false;              // of a text that is too long the end stays, otherwise the beginning
   bool ends_documents = false;         // the training text has documents, each with the token kEndOfText behind it
   bool operator==(const Vocabulary&) const = default;
 
@@ -61,13 +64,17 @@ class TextUnits {
 struct VocabularyLimits {
   int64_t size = 0;       // most entries, "<unk>" included; 0: any number
   int64_t min_count = 1;  // units that occur more rarely are unknown
+  bool unknown = false;   // "<unk>" is an entry even where no unit is left out
 };
 
 // The units of `text`: characters in the order of their code points, words by how often they occur and then by their
-// bytes. "<unk>" is entry 0 where the limits leave units out. bpe has at most `size` tokens, of pairs that occur at
-// least twice and `min_count` times.
+// bytes. "<unk>" is entry 0 where the limits leave units out, or ask for it. bpe has at most `size` tokens, of pairs
+// that occur at least twice and `min_count` times.
 Vocabulary vocabulary_of(TextUnit unit, bool lower_case, std::string_view text, const std::string& source,
                          const VocabularyLimits& limits);
+
+// A text with white space before each '.' and '?'.
+std::string with_points_apart(std::string_view text);
 
 // Turns texts into tokens and back.
 class Tokenizer {
@@ -76,6 +83,10 @@ class Tokenizer {
   const Vocabulary& vocabulary() const { return vocabulary_; }
   // The token of that text, or of "<unk>"; -1 without either.
   int32_t find(std::string_view unit) const;
+  // How many of these tokens stand for what the vocabulary has not.
+  int64_t count_unknown(const std::vector<int32_t>& tokens) const {
+    return unknown_ < 0 ? 0 : std::ranges::count(tokens, unknown_);
+  }
   // Throws a data error that names `source`, and the first unit that the vocabulary has not, where it has no "<unk>".
   std::vector<int32_t> encode(std::string_view text, const std::string& source) const;
   // The text that `token` adds behind one that ends in token `before`, -1 at the start: words are separated by spaces.

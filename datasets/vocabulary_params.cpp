@@ -18,7 +18,7 @@ Vocabulary vocabulary_of_files(const std::string& merges, const std::string& voc
 namespace {
 
 Vocabulary chosen_vocabulary(const VocabularyParams& params, std::string_view train, const std::string& source,
-                             const DataContext& context) {
+                             const DataContext& context, bool unknown) {
   const TextUnit unit = text_unit(params.unit);
   for (const auto& [name, path] : {std::pair{"merges", params.merges}, {"vocabulary", params.vocabulary}})
     if (!path.empty() && unit != TextUnit::bpe)
@@ -33,14 +33,14 @@ Vocabulary chosen_vocabulary(const VocabularyParams& params, std::string_view tr
   if (unit == TextUnit::bpe && params.vocabulary_size <= kBytes)
     fail(ErrorKind::config, "vocabulary_size: ", params.vocabulary_size,
          " leaves no tokens for pairs; unit: bpe needs ", "more than the ", kBytes, " bytes, as 1024, or merges: FILE");
-  return vocabulary_of(unit, params.lower_case, train, source, {params.vocabulary_size, params.min_count});
+  return vocabulary_of(unit, params.lower_case, train, source, {params.vocabulary_size, params.min_count, unknown});
 }
 
 }  // namespace
 
 Vocabulary vocabulary_by(const VocabularyParams& params, std::string_view train, const std::string& source,
-                         const DataContext& context) {
-  Vocabulary out = chosen_vocabulary(params, train, source, context);
+                         const DataContext& context, bool unknown) {
+  Vocabulary out = chosen_vocabulary(params, train, source, context, unknown);
   out.ends_documents = end_of_text(out) >= 0 && train.find(kEndOfText) != train.npos;
   return out;
 }

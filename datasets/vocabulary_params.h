@@ -36,9 +36,9 @@ struct VocabularyParams {
 };
 
 // The vocabulary that the parameters ask for: of files, or of the training text, whose name is `source`. A config error
-// where they contradict each other.
+// where they contradict each other. `unknown`: <unk> is among characters and words in any case.
 Vocabulary vocabulary_by(const VocabularyParams& params, std::string_view train, const std::string& source,
-                         const DataContext& context);
+                         const DataContext& context, bool unknown = false);
 // The same of a merges.txt and a vocab.json, or "".
 Vocabulary vocabulary_of_files(const std::string& merges, const std::string& vocabulary, const DataContext& context);
 

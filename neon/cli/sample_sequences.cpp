@@ -51,18 +51,26 @@ std::unique_ptr<SampleSource> texts_in(const std::string& content, const std::st
   Tensor all(DType::i32, {int64_t(lines.size()), steps});
   std::ranges::fill(all.as<int32_t>(), -1);
   std::vector<std::string> names;
-  int64_t cut = 0;
+  const bool keeps_end = stored.vocabulary.keeps_end;
+  int64_t cut = 0, unknown = 0, all_tokens = 0;
   for (size_t i = 0; i < lines.size(); ++i) {
     const std::string place = text(name, ":", i + 1);
     const std::vector<int32_t> tokens = tokenizer.encode(lines[i], place);
     if (tokens.empty()) fail(ErrorKind::data, place, ": the text is empty");
     cut += int64_t(tokens.size()) > steps;
-    std::copy_n(tokens.begin(), std::min(tokens.size(), size_t(steps)), all.as<int32_t>().begin() + int64_t(i) * steps);
+    unknown += tokenizer.count_unknown(tokens), all_tokens += int64_t(tokens.size());
+    const auto count = long(std::min(tokens.size(), size_t(steps)));
+    std::copy_n(keeps_end ? tokens.end() - count : tokens.begin(), count,
+                all.as<int32_t>().begin() + int64_t(i) * steps);
     names.push_back(prefix + std::to_string(i));
   }
+  const std::string_view units = name_of(stored.vocabulary.unit);
   if (cut > 0)
-    print_warnings({text(name, ": ", cut, " of ", lines.size(), " texts are longer than ", steps, " ",
-                         name_of(stored.vocabulary.unit), ", and their ends are left out")});
+    print_warnings({text(name, ": ", cut, " of ", lines.size(), " texts are longer than ", steps, " ", units,
+                         ", and their ", keeps_end ? "beginnings" : "ends", " are left out")});
+  if (unknown > 0)
+    print_warnings({text(name, ": ", unknown, " of ", all_tokens, " ", units,
+                         " are not in the vocabulary; they count as ", kUnknownText)});
   return std::make_unique<NamedSamples>(std::move(all), std::move(names));
 }
 
@@ -159,6 +167,11 @@ Tensor as_tokens(const Tensor& numbers, const StoredData& stored, const std::str
     if (!(value >= double(least) && value < double(stored.tokens) && value == std::floor(value)))
       fail(ErrorKind::data, name, ": number ", i % stored.sample[0], " of sample ", i / stored.sample[0], " is ", value,
            "; the net takes tokens, whole numbers from ", least, " to ", stored.tokens - 1);
+    const int64_t place = i % stored.sample[0];
+    if (value < 0 ? place == 0 : place > 0 && out.at(i - 1) < 0)
+      fail(ErrorKind::data, name, ": number ", place, " of sample ", i / stored.sample[0], " is ", value,
+           value < 0 ? ": the sample has no token; " : ", and -1 stands before it; ",
+           "expected tokens, and -1 behind the last one alone");
     out.set(i, value);
   }
   return out;

@@ -51,6 +51,12 @@ TEST_CASE("vocabularies") {
   CHECK(vocabulary(TextUnit::word, "b c a c b c d", {.min_count = 2}) == Texts{"<unk>", "c", "b"});
   CHECK(vocabulary(TextUnit::word, "b c a c b c d", {.size = 3}) == Texts{"<unk>", "c", "b"});
   CHECK(vocabulary(TextUnit::word, "b c a c b c d", {.size = 4}) == Texts{"c", "b", "a", "d"});
+  // <unk> takes the place of the rarest one, whatever the order.
+  CHECK(vocabulary(TextUnit::word, "b c a c b c d", {.size = 4, .unknown = true}) == Texts{"<unk>", "c", "b", "a"});
+  CHECK(vocabulary(TextUnit::word, "b c a c b c d", {.unknown = true}) == Texts{"<unk>", "c", "b", "a", "d"});
+  CHECK(vocabulary(TextUnit::character, "azzzbba", {.size = 3, .unknown = true}) == Texts{"<unk>", "a", "z"});
+  CHECK(vocabulary(TextUnit::character, "azzzbb", {.size = 3, .unknown = true}) == Texts{"<unk>", "b", "z"});
+  CHECK(vocabulary(TextUnit::word, "a <unk> a", {.size = 2, .unknown = true}) == Texts{"a", "<unk>"});
   // A text may have the word itself.
   CHECK(vocabulary(TextUnit::word, "a a b <unk>", {.min_count = 2}) == Texts{"a", "<unk>"});
 }
