@@ -132,7 +132,8 @@ std::vector<OpCase> sign_product_cases() {
     out.push_back({"sign_product", text(m, " by ", n, " rows of ", k), {{{m, k}}, {{n, k}}}, {}, k, "signs"});
     out.back().differentiable = false;
   };
-  add(3, 5, 4), add(1, 64, 1), add(17, 65, 33), add(9, 200, 16), add(300, 70, 40), add(0, 3, 2), add(2, 3, 0);
+  add(3, 5, 4), add(1, 64, 1), add(17, 65, 33), add(9, 200, 16), add(300, 70, 40), add(70, 2500, 130), add(0, 3, 2),
+      add(2, 3, 0);
   add(2, 3, 5);
   out.back().name += " with 0 and NaN";
   out.back().inputs[0].values = {0, -1, NAN, -0.0, 2, -3};
