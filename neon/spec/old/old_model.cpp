@@ -187,7 +187,7 @@ void finish_rnn(OldTranslation& t, const OldObject& object, OldResult& out) {
     Setting& params = cost->entries[0].value;
     double own = 1;
     if (const Setting* const given = params.find("scale"); given && !detail::read_real(*given, own))
-      t.problem(given->where, "scale: expected a number, which neon multiplies by the steps");
+      t.problem(given->where, "scale: expected a number, to be multiplied by the steps");
     std::erase_if(params.entries, [](const auto& entry) { return entry.key == "scale"; });
     params.entries.push_back({"scale", Setting::scalar(number(own * double(steps[0])), where), where});
     t.remark(
