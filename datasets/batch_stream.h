@@ -41,7 +41,7 @@ struct StreamOptions {
   // The stream reads the part of each batch that belongs to this rank.
   RankOf of = {};
   bool keeps_places = false;  // a place of the batch belongs to the same rank where a batch is short
-  int64_t most() const { return (batch + of.ranks - 1) / of.ranks; }  // samples of a part
+  int64_t most() const { return most_of_ranks(batch, of); }  // samples of a part
   BatchShare share(int64_t whole) const { return share_of(whole, keeps_places ? batch : whole, of); }
 };
 

@@ -33,6 +33,7 @@ TimedPass::TimedPass(Kind kind, const Experiment& experiment, const Data& data, 
   feeding.batch = options.batch;
   if (own_ranks()) {
     feeding.of = own_ranks()->of();
+    if (mixes(options)) feeding.of.together = 2;  // a sample and its partner
     options.share = share_of(options.batch, options.batch, feeding.of);
     options.batch = options.share.count;
   }

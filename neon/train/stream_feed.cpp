@@ -37,7 +37,7 @@ int64_t ring_samples(int64_t samples, int64_t batch, size_t sample_bytes) {
 StreamFeed::StreamFeed(std::shared_ptr<const RowReader> rows, const FeedOptions& options)
     : reader_(std::move(rows)),
       options_(options),
-      batch_((options.batch + options.of.ranks - 1) / options.of.ranks),
+      batch_(most_of_ranks(options.batch, options.of)),
       slots_(slots_for(reader_->size() / options.of.ranks, batch_, reader_->bytes())),
       indices_(size_t(slots_ * batch_)) {
   const auto batch = size_t(batch_);

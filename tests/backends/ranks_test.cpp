@@ -145,6 +145,20 @@ TEST_CASE("shares of a batch cover it once, and keep their places where they mus
         }
 }
 
+TEST_CASE("the most samples of a rank are those of its largest share of a batch of any size") {
+  for (int64_t batch = 1; batch < 20; ++batch)
+    for (int ranks = 1; ranks < 6; ++ranks)
+      for (const int64_t together : {1, 2}) {
+        INFO(batch << " samples on " << ranks << " ranks, " << together << " together");
+        int64_t most = 0;
+        for (int64_t whole = 1; whole <= batch; ++whole)
+          for (int k = 0; k < ranks; ++k) most = std::max(most, share_of(whole, whole, {k, ranks, together}).count);
+        CHECK(most_of_ranks(batch, {0, ranks, together}) == most);
+      }
+  CHECK(most_of_ranks(10, {0, 2, 2}) == 6);  // 4 and 6
+  CHECK(most_of_ranks(12, {0, 3, 2}) == 5);  // of 11: 2, 4 and 5
+}
+
 TEST_CASE("alone, a program has zeros for the rows of others") {
   for (const bool plain : {false, true}) {
     Graph graph;
