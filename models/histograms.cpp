@@ -104,6 +104,7 @@ void add_output_histograms(StepGraph& step, LayerContext& context, const StepOpt
   if (all.empty())
     fail_about("callbacks", "Hist: y is for outputs of layers, and the rule of this net takes none; leave y out");
   for (auto& [layer, counts] : all) {
+    if (!options.share.counts) counts = cast(counts, DType::f64) * 0.0;  // another rank has the sample
     if (options.share.ranks > 1) counts = {graph, exchange(graph, {cast(counts, DType::f64)})[0]};
     std::string name = layer + "_" + kOutputs;
     std::ranges::replace(name, '/', '_');

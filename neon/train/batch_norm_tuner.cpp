@@ -37,14 +37,12 @@ void BatchNormTuner::take_weights(const Variables& variables) {
 // The variance of few batches is a little too small: neon 1.x made it larger by n / (n - 1) for n batches.
 void BatchNormTuner::set_statistics(const RunSetup& setup, Variables& variables, int64_t batches) {
   copies_.to_host();
+  const double weight = share_of(setup.step.batch, setup.step.batch, setup.rank()).weight();
   for (const LayerState& state : states_) {
     const Tensor& measured = copies_.at(state.name);
     std::vector<double> numbers;
-    for (int64_t i = 0; i < measured.elements(); ++i) numbers.push_back(measured.at(i));
-    if (setup.ranks) {
-      setup.ranks->sum(numbers);
-      for (double& number : numbers) number /= setup.rank().ranks;
-    }
+    for (int64_t i = 0; i < measured.elements(); ++i) numbers.push_back(weight * measured.at(i));
+    if (setup.ranks) setup.ranks->sum(numbers);
     const bool widens = state.name.ends_with("/gvar") && batches > 1;
     const std::string average = state.name + "/ema";
     Tensor& into = variables.at(variables.has(average) ? average : state.name);

@@ -36,7 +36,7 @@ class Tune(Case):
         return lambda name: arrays[name + "/ema"] if average else arrays[name]
 
     def measured(self, get, parts):
-        """Means and variances of both batch norms, over the given batches."""
+        """Means and variances of both batch norms, over the given batches: by samples, where ranks share these unevenly."""
         sums = {}
         for x in parts:
             for layer, activation in ("a", np.tanh), ("b", lambda z: z):
@@ -45,7 +45,8 @@ class Tune(Case):
                 for name, value in ("gmean", mean), ("gvar", variance):
                     sums.setdefault((layer, name), []).append(value)
                 x = activation((z - mean) / np.sqrt(variance + EPS) * get(layer + "_bnorm/gamma") + get(layer + "_bnorm/beta"))
-        return {key: np.mean(values, 0) for key, values in sums.items()}
+        samples = [len(part) for part in parts]
+        return {key: np.average(values, 0, samples) for key, values in sums.items()}
 
     def compare(self, get, parts, batches):
         for (layer, name), value in self.measured(get, parts).items():
@@ -77,6 +78,8 @@ class Tune(Case):
     def test_ranks_measure_their_shares(self):
         self.neon("-r", "1", "-d", "f64", "-s", "m", "-m", "2", self.spec(SPEC))
         self.compare(self.stored("m"), [self.x[k:k + 4] for k in range(0, 32, 4)], 4)
+        self.neon("-r", "1", "-d", "f64", "-s", "m", "-m", "3", "-z", "10", "s.yaml")  # of 10 samples 3, 3 and 4
+        self.compare(self.stored("m"), np.split(self.x[:30], [3, 6, 10, 13, 16, 20, 23, 26]), 3)
 
     def test_a_run_in_two_parts_is_the_whole_run(self):
         self.neon("-r", "1", "-s", "whole", self.spec(SPEC))
