@@ -25,6 +25,11 @@ class LeftOut {
     const std::lock_guard lock(mutex_);
     return int64_t(troubles_.size());
   }
+  // The troubles of all, by their samples.
+  std::map<int64_t, std::string> all() const {
+    const std::lock_guard lock(mutex_);
+    return troubles_;
+  }
   // The trouble of the first sample left out, in the order of the set.
   std::string first() const {
     const std::lock_guard lock(mutex_);

@@ -97,6 +97,7 @@ int train(Trainer& trainer, const Experiment& experiment, const Data& data, cons
           const CommandLine& line) {
   const RunResult result = trainer.run([&] { tell_plan(trainer, line); });
   if (leads()) {
+    const WorkAlone alone(own_ranks());
     std::vector<std::string> warnings;
     if (!result.signal) warnings.push_back(write_run_evaluation(line, experiment, data, options));
     std::ranges::move(write_run_page(options.run_folder), std::back_inserter(warnings));

@@ -23,6 +23,7 @@ Checkpoints::Checkpoints(const RunSetup& setup, const std::string& resumed_from)
 void Checkpoints::claim(const Variables& variables) {
   if (!wanted() || !setup_.leads()) return;
   const double bytes = bytes_with_all_rows(variables, setup_) + kBytesOfName * double(variables.all().size());
+  const WorkAlone alone(setup_.ranks);
   saver_ = std::make_unique<CheckpointSaver>(setup_.options.save_path, int(setup_.options.history));
   saver_->claim(int64_t(bytes));
 }

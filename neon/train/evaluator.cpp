@@ -8,6 +8,7 @@
 
 #include "backends/ranks.h"
 #include "neon/train/progress.h"
+#include "neon/train/rank_agreement.h"
 #include "neon/train/run_state.h"
 #include "neon/train/signals.h"
 
@@ -206,8 +207,9 @@ std::map<std::string, double> Evaluator::run() {
     if (++waiting < most && goes_on) continue;
     while (waiting > 0) take(program, --waiting), ++taken;
   }
+  if (ranks_) share_left_out(*ranks_, set_.split);
   double counted = of_steps ? steps : double(samples_counted());
-  if (ranks_ && !of_steps && !ranks_->leads()) counted -= double(size);  // the set is counted once
+  if (ranks_ && !of_steps && !ranks_->leads()) counted = 0;  // the set is counted once
   if (ranks_) add_all_ranks(cost, counted, sums);
   if (counted == 0) fail(ErrorKind::data, "no step of the ", set_.name, " samples has a target");
   std::map<std::string, double> out;

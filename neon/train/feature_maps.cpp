@@ -121,6 +121,7 @@ std::vector<std::string> draw_feature_maps(const RunSetup& setup, const StepGrap
   variables.to_host();
   std::map<std::string, Tensor> shared = with_all_rows(variables, setup);
   if (!setup.leads()) return {};
+  const WorkAlone alone(setup.ranks);
   const EvaluatedSet set = set_during_training(setup.data);
   return write_feature_maps({setup.experiment.network(), setup.step, setup.layout, set, std::move(shared)},
                             convolutions_of(step.parameters), *asked, variables, setup.options.run_folder);

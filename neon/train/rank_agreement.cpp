@@ -1,7 +1,12 @@
 #include "neon/train/rank_agreement.h"
 
+#include <charconv>
+
 #include "neon/core/version.h"
+#include "neon/train/checkpoint_verify.h"
 #include "neon/train/fingerprint.h"
+#include "neon/train/run_folder.h"
+#include "neon/train/shared_rows.h"
 
 namespace neon {
 
@@ -16,23 +21,67 @@ void check_alike(Ranks& ranks, const std::string& what, const std::string& own, 
            "; start all of them with the same program, spec, options and data");
 }
 
+// The spec and the options, without names of files, which may be of one rank or its host alone; but whether the ranks
+// save, and where they take weights from files, as all do that together.
+std::string what_is_done(const RunSetup& setup) {
+  RunOptions options = setup.options;
+  const char* const saves = options.save_path.empty() ? "nowhere" : saves_in_run_folder(options) ? "folder" : "file";
+  const bool takes = !options.model_file.empty();
+  for (std::string* const own : {&options.data_dir, &options.save_path, &options.model_file, &options.output_file,
+                                 &options.log_file, &options.run_folder, &options.spec_dir, &options.run_dir})
+    own->clear();
+  options.backend = setup.gpu ? "gpu" : "cpu";
+  options.progress_bar = true;
+  options.device_id = 0;
+  options.history = 1;
+  return text(setup.experiment.resolved(options).to_string(), "\n", write_params(options).to_string(), "\nsaves ",
+              saves, takes ? ", takes weights" : "");
+}
+
+// A sample that was left out, as "INDEX LENGTH TROUBLE".
+std::string text_of(const LeftOut& left_out) {
+  std::string out;
+  for (const auto& [index, trouble] : left_out.all()) out += text(index, " ", trouble.size(), " ", trouble);
+  return out;
+}
+
+void add_from(const std::string& given, LeftOut& left_out) {
+  const char* at = given.data();
+  const char* const end = at + given.size();
+  while (at < end) {
+    int64_t index = 0, length = 0;
+    at = std::from_chars(at, end, index).ptr + 1;
+    at = std::from_chars(at, end, length).ptr + 1;
+    left_out.add(index, std::string(at, size_t(length)));
+    at += length;
+  }
+}
+
 }  // namespace
 
 void check_ranks(const RunSetup& setup, const Position& position) {
   Ranks& ranks = *setup.ranks;
   check_alike(ranks, "version of neon", std::string(version()), true);
-  RunOptions options = setup.options;
-  options.save_path.clear(), options.output_file.clear(), options.log_file.clear();  // of rank 0 alone
-  options.progress_bar = true;
-  options.device_id = 0;
-  options.serialize = {};
-  options.history = 1;
-  check_alike(ranks, "spec and options", setup.experiment.resolved(options).to_string(), false);
+  check_alike(ranks, "spec and options", what_is_done(setup), false);
   check_alike(ranks, "place to begin at",
               text("step ", position.step, " of a run with seed ", position.seed, " and batches of ", setup.step.batch),
               true);
   check_alike(ranks, "data", position.data.empty() ? fingerprint(setup.data) : position.data, true);
   ranks.set_started();
+}
+
+void check_taken(const RunSetup& setup, const Variables& variables) {
+  std::string own;
+  for (const auto& [name, tensor] : variables.all())
+    if (is_whole(name, setup) && !name.starts_with(kLearned))
+      own += text(name, " ", tensor.dtype(), tensor.shape(), " ", checksum(tensor.data(), tensor.bytes()), "\n");
+  check_alike(*setup.ranks, "weights to begin with", own, false);
+}
+
+void share_left_out(Ranks& ranks, const Split& split) {
+  LeftOut* const left_out = split.reader ? split.reader->left_out() : nullptr;
+  if (!left_out) return;
+  for (const std::string& of_rank : ranks.gather_texts(text_of(*left_out))) add_from(of_rank, *left_out);
 }
 
 std::string first_text(Ranks& ranks, const std::string& own) {

@@ -9,6 +9,12 @@ namespace neon {
 // Throws a config error, the same on every rank, where a rank has another version, spec, position or other data.
 void check_ranks(const RunSetup& setup, const Position& position);
 
+// Throws the same error where ranks have taken other numbers from files. Ranks may share the rows of some variables.
+void check_taken(const RunSetup& setup, const Variables& variables);
+
+// Gives the samples that a rank has left out to all ranks. All of them call this together.
+void share_left_out(Ranks& ranks, const Split& split);
+
 // The text of the first rank that has one: all ranks get it. "" where none has.
 std::string first_text(Ranks& ranks, const std::string& own);
 

@@ -41,7 +41,8 @@ std::optional<OwnPart> own_part(const std::string& tensor, const RunSetup& setup
 }
 
 // Whether each rank has a part of the variable, which is the sum of these.
-bool is_summed(const std::string& name, const RunSetup& setup) {
+bool is_summed(const std::string& tensor, const RunSetup& setup) {
+  const std::string name = variable_of(tensor);
   if (!sums_apart(setup.step, setup.rank().ranks) || !name.ends_with("/sum")) return false;
   const SplitArray* const split = split_of(name, setup);
   return !split || split->gathered;
@@ -58,7 +59,14 @@ namespace {
 void add_all_rows(const std::map<std::string, Tensor>& arrays, const std::string& prefix, const RunSetup& setup,
                   std::map<std::string, Tensor>& out) {
   for (const auto& [name, own] : arrays) {
-    if (is_summed(name, setup)) continue;  // rank 0 has the sum: see gather_sums()
+    if (is_summed(name, setup)) {
+      if (prefix.empty()) continue;  // rank 0 has the sum: see gather_sums()
+      Tensor all = own.clone();
+      const Summand sum{all.data(), all.data(), all.elements()};
+      setup.ranks->sum(std::span(&sum, 1), all.dtype());
+      out.emplace(prefix + name, std::move(all));
+      continue;
+    }
     const std::optional<OwnPart> part = own_part(name, setup);
     if (!part || own.shape().rank() == 0) continue;
     if (split_of(name, setup) && !has(own, part->axis, part->count)) continue;  // a number of the optimizer's
@@ -88,6 +96,10 @@ double bytes_with_all_rows(const Variables& variables, const RunSetup& setup) {
     out += double(tensor.bytes()) * (split ? double(split->part.all) / double(split->count) : 1);
   }
   return out;
+}
+
+bool is_whole(const std::string& name, const RunSetup& setup) {
+  return !own_part(name, setup) && !is_summed(name, setup);
 }
 
 void gather_sums(Variables& variables, const RunSetup& setup) {

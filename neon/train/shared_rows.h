@@ -12,6 +12,8 @@ namespace neon {
 std::map<std::string, Tensor> with_all_rows(const Variables& variables, const RunSetup& setup);
 // The bytes of all variables in a checkpoint.
 double bytes_with_all_rows(const Variables& variables, const RunSetup& setup);
+// Whether each rank has the whole of the variable, and the same numbers.
+bool is_whole(const std::string& name, const RunSetup& setup);
 // Where ranks sum accumulated gradients apart: gives rank 0 the sums over all ranks, and the others zeros. A checkpoint
 // takes these sums from rank 0. All ranks call this together.
 void gather_sums(Variables& variables, const RunSetup& setup);

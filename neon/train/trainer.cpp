@@ -5,6 +5,7 @@
 
 #include "neon/train/best_result.h"
 #include "neon/train/clock.h"
+#include "neon/train/rank_agreement.h"
 #include "neon/train/signals.h"
 
 namespace neon {
@@ -96,6 +97,7 @@ RunResult Trainer::run(const std::function<void()>& settled) try {
   if (complete && !checkpoints_.current()) observer_.check_evaluation(*evaluations_, at);
   if (checkpoints_.current()) count_seconds();
   else save(true);
+  if (setup_.ranks) share_left_out(*setup_.ranks, setup_.data.train);
   report_.left_out();
   report_.close_metrics_file(signal ? RunStatus::killed : RunStatus::complete);
   report_.take_metrics_messages();

@@ -3,6 +3,7 @@
 
 #include "neon/train/clock.h"
 #include "neon/train/feature_maps.h"
+#include "neon/train/rank_agreement.h"
 #include "neon/train/trainer.h"
 
 namespace neon {
@@ -40,6 +41,7 @@ bool Trainer::end_epoch() {
   report_.epoch_line(at, costs, results_text(end.results, setup_.experiment, evaluations_->set_name()));
   if (!end.message.empty()) report_.message(end.message);
   observer_.epoch_ended(at, costs.all, *evaluations_);
+  if (setup_.ranks) share_left_out(*setup_.ranks, setup_.data.train);
   report_.left_out();
   return true;
 }

@@ -156,6 +156,7 @@ void Trainer::set_variables(const StoredRun* resume) {
   set_class_weights(setup_.experiment.params.outputs, setup_.data, variables_);
   if (!resume && learns_from_images(setup_.step)) {
     report_.message(text("Whiten: learning from ", setup_.data.train.size(), " training images"));
+    const WorkAlone alone(setup_.ranks);
     learn_from_images(setup_.step, setup_.data, variables_);
   }
   if (!setup_.options.model_file.empty() && !resume)
@@ -168,6 +169,7 @@ void Trainer::set_variables(const StoredRun* resume) {
     restore_variables(own.file, resume->file.path, variables_);
     former_callbacks_ = restore_callbacks(own, setup_.experiment);
   }
+  if (setup_.ranks && !begins) check_taken(setup_, variables_);
   Position& at = start_.position;
   if (phase_->first > 0 && at.epoch == phase_->first && at.step_in_epoch == 0)
     begin_phase(runner_->graphs(), variables_, at);

@@ -146,16 +146,25 @@ class Mpi(MpiCase):
         npz = self.spec(NUMBERS, name="npz.yaml", dataset="{NPZ: {path: d.npz}}")
         for epochs in "12":
             self.neon("-b", "cpu", "-r", "3", "-e", epochs, "-s", epochs + ".safetensors", one)
+        run = ["-b", "cpu", "-r", "3", one]
         cases = {"spec and options": (["-b", "cpu", "-r", "3", one], ["-b", "cpu", "-r", "3", two]),
+                 "spec and options of precision": ([*run, "-u", "10"], run),
+                 "spec and options of pooling": ([*run, "--caffe"], run),
+                 "spec and options of evaluations": ([*run, "--eval_freq", "1"], [*run, "--eval_freq", "3"]),
+                 "spec and options of who saves": ([*run, "-s", "y.safetensors"], run),
+                 "spec and options of who saves, too": (run, [*run, "-s", "y.safetensors"]),
+                 "spec and options of when": ([*run, "-s", "y.safetensors", "--serialize", "2"], [*run, "-s", "y.safetensors"]),
+                 "spec and options of weights": ([*run, "--model_file", "1.safetensors"], run),
+                 "weights to begin with": ([*run, "--model_file", "1.safetensors"], [*run, "--model_file", "2.safetensors"]),
                  "place to begin at": (["resume", "-b", "cpu", "-e", "4", "1.safetensors"],
                                        ["resume", "-b", "cpu", "-e", "4", "2.safetensors"]),
                  "data": (["-b", "cpu", "-r", "3", "-w", "a", npz], ["-b", "cpu", "-r", "3", "-w", "b", npz])}
         for what, commands in cases.items():
             done = subprocess.run(self.each(*commands), cwd=self.folder, env=self.environment, capture_output=True, text=True,
                                   timeout=60)
-            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertEqual(done.returncode, 2, f"{what}: {done.stderr}")
             (line,) = [line for line in done.stderr.splitlines() if line.startswith("neon: ")]
-            self.assertIn(f"the ranks of a run must have the same {what}", line)
+            self.assertIn(f"the ranks of a run must have the same {what.split(' of ')[0]}", line)
             self.assertNotIn("epoch 1/", done.stderr)
 
     def test_a_fault_of_one_rank_ends_all(self):

@@ -188,6 +188,26 @@ class Ranks(Case):
         _, held = self.train(spec, 2, "--set", "dataset.Shards.stream=false", name="held.safetensors")
         self.check_equal(held, wanted)
 
+    def test_streamed_samples_that_are_mixed(self):
+        """Of a batch of 10 in pairs two ranks have 4 and 6, three have 2, 4 and 4; of one of 11 three have 2, 4 and 5."""
+        support.write_colours(self)
+        for mix, batch, ranks in ("Mixup", 10, (2, 3)), ("CutMix", 23, (3,)):  # 80 = 3 * 23 + 11
+            self.check_ranks(self.spec(IMAGES.replace("nout: 10", "nout: 2"), metrics="[Misclassification]", epochs=2,
+                                       augment=f"[{mix}]", batch_size=batch,
+                                       dataset="{ImageFolder: {path: colours, stream: true}}"), ranks=ranks)
+
+    def test_samples_that_cannot_be_read(self):
+        """Of a last batch of 4 samples every rank of 3 and more than 4 has the last one, which is bad; or one of the middle."""
+        support.write_colours(self)
+        spec = self.spec(IMAGES.replace("nout: 10", "nout: 2"), metrics="[Misclassification]", epochs=2,
+                         dataset="{ImageFolder: {path: colours, stream: true, on_bad_sample: skip}}")
+        for bad in "test/red/9.png", "test/blue/4.png", "train/red/7.png":
+            self.write("colours/" + bad, "no image")
+            self.check_ranks(spec, ranks=(2, 3, 6))
+            said = [re.findall("(?m)^warning: .* left out.*$", self.train(spec, ranks)[0].err) for ranks in (1, 2, 6)]
+            self.assertTrue(said[0])
+            self.assertEqual(said[1:], [said[0]] * 2)
+
     def test_carried_states(self):
         """Each rank has its streams; a checkpoint has all of them, also within an epoch."""
         self.check_ranks(self.text())
@@ -292,6 +312,27 @@ class Ranks(Case):
         self.assertEqual(code, 1)
         self.assertIn("neon: rank 1 of 2", err)
         self.assertIn("has not answered for 8 seconds", err)
+
+    def test_rank_0_may_take_its_time_for_what_it_does_alone(self):
+        """It is stopped amid the drawing of feature maps, for longer than the others wait for one that answers nothing."""
+        layers = "\n".join(["layers:", *["  - Conv: {fshape: [5, 5, 24], init: Kaiming, activation: Rectlin}"] * 2,
+                            "  - Pooling: 4", "  - Affine: {nout: 10, init: Kaiming, activation: Softmax}"])
+        child = self.start("-b", "cpu", "-r", "3", "-m", "2", "-s", "m", self.write("s.yaml", (
+            f"dataset: {{Digits: {{ntrain: 64, ntest: 200}}}}\n{layers}\ncost: CrossEntropyMulti\noptimizer: Adam\n"
+            "batch_size: 64\nepochs: 1\ncallbacks: [GuidedBackprop: {dataset_pct: 100, max_fm: 16}]\n")))
+        end = time.monotonic() + 120
+        while not os.path.exists(self.path("guided_Conv_0.png")) and time.monotonic() < end:
+            time.sleep(0.005)
+        rank = children(child.pid)[0]
+        os.kill(rank, signal.SIGSTOP)
+        self.assertFalse(os.path.exists(self.path("guided_Conv_1.png")))
+        end = time.monotonic() + 15
+        while child.poll() is None and time.monotonic() < end:
+            time.sleep(0.1)
+        os.kill(rank, signal.SIGCONT)
+        code, out, err = self.ended(child, seconds=120)
+        self.assertEqual(code, 0, err)
+        self.assertIn("trained 1 epochs", out)
 
     def test_ranks_end_with_whoever_started_them(self):
         child = self.started(self.spec(LONG), 2)
