@@ -36,8 +36,11 @@ Expr activate(LayerContext& context, Expr x, const Made<Activation>& activation,
   if (!activation) return x;
   OfLayer of_layer(context, name);
   if (context.split.has(x)) {
-    if (is_of_elements(*activation, x.dtype()))
-      return of_each_part(context, x, [&](Expr part) { return activation->apply(of_layer, part); });
+    if (is_of_elements(*activation, x.dtype())) {
+      const Expr y = of_each_part(context, x, [&](Expr part) { return activation->apply(of_layer, part); });
+      if (y.value() != x.value()) context.split.note_activation(y, x, *activation);
+      return y;
+    }
     const Expr whole = own_samples(context, x), rows = as_steps(context, whole);
     const Expr y = activation->apply(of_layer, rows), out = in_sequence(context, y, whole);
     const Node& made = context.graph.producer(y);

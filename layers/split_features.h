@@ -6,6 +6,7 @@
 
 #include "backends/graph/expression.h"
 #include "backends/graph/rank_rows.h"
+#include "transforms/activation.h"
 
 namespace neon {
 
@@ -20,6 +21,12 @@ struct SplitParts {
   std::vector<SplitPart> parts;  // in which the samples are computed one after the other
   int64_t all = 0;               // samples of the batch, or steps
   Expr sequences;                // (N,T,F) of this rank, whose steps the samples are; or without a value
+};
+
+// Split features, and the activation of each of them.
+struct Activated {
+  Expr x;
+  const Activation* activation = nullptr;
 };
 
 // Layers pass the first part on, for all.
@@ -38,12 +45,20 @@ class SplitFeatures {
     const auto found = logits_.find(y);
     return found == logits_.end() ? Expr() : found->second;
   }
+  // y is what `activation` makes of each of the split features x. A layer that asks for all features gets those of x,
+  // activated then: so the net's outputs come from an activation, as costs want them to.
+  void note_activation(Expr y, Expr x, const Activation& activation) { activated_[y] = {x, &activation}; }
+  const Activated* activated(Expr y) const {
+    const auto found = activated_.find(y);
+    return found == activated_.end() ? nullptr : &found->second;
+  }
   // The place in which own_samples() keeps its result.
   Expr& whole(Expr x) { return whole_[x]; }
 
  private:
   std::map<Value, SplitParts> parts_;
   std::map<Value, Expr> whole_, logits_;
+  std::map<Value, Activated> activated_;
 };
 
 }  // namespace neon

@@ -124,12 +124,30 @@ Expr product_of_columns(LayerContext& context, const SplitParts& split, Expr wei
   return joined(context, products, split);
 }
 
+// For an activation that neither learns nor draws.
+struct OfElements : ActivationContext {
+  explicit OfElements(bool training) : is_training(training) {}
+  bool training() const override { return is_training; }
+  Expr learned(const LearnedNumbers&) override { return none(); }
+  Expr draw(const std::string&, const Shape&) override { return none(); }
+  static Expr none() {
+    NEON_ASSERT(false);
+    return {};
+  }
+  const bool is_training;
+};
+
 }  // namespace
 
 Expr own_samples(LayerContext& context, Expr x) {
   if (!context.split.has(x)) return x;
   Expr& known = context.split.whole(x);
   if (known.value()) return known;
+  if (const Activated* const made = context.split.activated(x)) {
+    OfElements of_elements(context.training);
+    const Expr whole = own_samples(context, made->x);
+    return known = in_sequence(context, made->activation->apply(of_elements, as_steps(context, whole)), whole);
+  }
   const SplitParts& split = context.split.of(x);
   std::vector<Value> parts;
   for (const SplitPart& part : split.parts)
@@ -204,15 +222,16 @@ std::vector<Expr> draws_for_features(LayerContext& context, Expr x, const std::s
 namespace {
 
 struct Notes : ActivationContext {
-  explicit Notes(Graph& graph) : graph(graph) {}
+  Notes(Graph& graph, DType dtype) : graph(graph), dtype(dtype) {}
   bool training() const override { return true; }
-  Expr learned(const LearnedNumbers& numbers) override { return noted(numbers.shape); }
-  Expr draw(const std::string&, const Shape& shape) override { return noted(shape); }
-  Expr noted(const Shape& shape) {
+  Expr learned(const LearnedNumbers& numbers) override { return noted(numbers.shape, dtype); }
+  Expr draw(const std::string&, const Shape& shape) override { return noted(shape, DType::f32); }
+  Expr noted(const Shape& shape, DType type) {
     asked = true;
-    return {graph, broadcast_to(graph, graph.constant(0, DType::f32), shape)};
+    return {graph, broadcast_to(graph, cast(graph, graph.constant(0, compute_type(type)), type), shape)};
   }
   Graph& graph;
+  const DType dtype;
   bool asked = false;
 };
 
@@ -220,7 +239,7 @@ struct Notes : ActivationContext {
 
 bool is_of_elements(const Activation& activation, DType dtype) {
   Graph graph;
-  Notes notes(graph);
+  Notes notes(graph, dtype);
   activation.apply(notes, {graph, graph.input("x", dtype, {2, 3})});
   for (int n = 0; n < graph.node_count(); ++n) {
     const OpTraits& traits = graph.node(n).op->traits;

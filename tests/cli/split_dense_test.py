@@ -120,6 +120,28 @@ class SplitDense(support.Case):
             self.assertRegex(done.err, r"new: Affine_0/W")
         self.check_equal(taken[1][1], taken[0][1])
 
+    def test_a_run_that_may_stop_early_goes_on_amid_an_update(self):
+        """The callback keeps copies of the sums, of which each rank has a part."""
+        spec = self.spec(NUMBERS, accumulate=3, callbacks="[EarlyStop: {patience: 5}]")
+        _, wanted = self.train(spec, 1, name="whole.safetensors")
+        for first, then in (2, 1), (1, 2), (2, 3):
+            self.train(spec, first, "-e", "2", name="part.safetensors")
+            self.neon("resume", "-m", str(then), "-e", "4", "part.safetensors")
+            self.check_equal(ranks_test.arrays(self.path("part.safetensors")), wanted)
+
+    def test_outputs_of_an_activation_of_elements(self):
+        """A cost that asks for the activation of the outputs finds it behind the features of all ranks."""
+        spec = self.spec(NUMBERS.replace("nout: 3, init: Kaiming, activation: Softmax",
+                                         "nout: 12, init: Kaiming, activation: Logistic").replace("nout: 3}}", "nout: 12}}"),
+                         cost="CrossEntropyBinary")
+        self.check_ranks(spec, ranks=(2, 3))
+
+    def test_activations_that_learn(self):
+        spec = self.spec(NUMBERS.replace("activation: RReLU", "activation: PReLU"), epochs=2)
+        self.check_ranks(spec, ranks=(2,))
+        for dtype in "f32", "f16", "bf16":
+            self.neon("-b", "cpu", "-d", dtype, "-r", "3", "-m", "2", spec)
+
     def test_the_same_bits_again(self):
         spec = self.spec(NUMBERS)
         first, second = (self.train(spec, 3, name=f"{k}.safetensors")[1] for k in range(2))
