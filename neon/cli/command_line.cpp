@@ -252,10 +252,14 @@ class Reader {
     line_.asks_for_ranks = old.max_devices || !old.gpus.empty() || named;
     line_.ranks = asked_devices({old.max_devices, old.gpus, named});
     const std::string_view several[] = {"train", "resume", "search", "bench", "program", "check"};
-    if (line_.ranks > 1 && !std::ranges::count(several, line_.verb))
+    if (line_.ranks < 2 || std::ranges::count(several, line_.verb)) return;
+    const bool typed =
+        !last("max_devices", false).empty() || !last("gpus", false).empty() || (named && !last("gpu", false).empty());
+    if (typed)
       fail(ErrorKind::config, "-m ", line_.ranks, ": neon ", line_.verb,
            " computes on one device; these take several: ",
            "neon SPEC, neon resume, neon bench, neon program, neon check, neon search");
+    line_.ranks = 1, line_.asks_for_ranks = false;  // a file of options is for every verb
   }
 
   // The last value that the file of options gave, or the command line.

@@ -247,7 +247,8 @@ int run_check(const CommandLine& line) {
     print_result(text("spec    ", line.operands.front(), ": neon checks its shapes once the data is there"));
     return report_data(in.check);
   }
-  const bool shared = line.ranks > 1 && !in.spec.experiment->last_phase().source.rule;  // by several devices
+  const bool shared = line.ranks > 1;  // by several devices
+  if (shared) check_trains_on_several(*in.spec.experiment);
   const Graph of_device = shared ? told_graph_of(in, line.ranks).graph : in.graph().graph;
   const Lowered lowered = lower(of_device);
   for (const std::string& advice : in.spec.experiment->advice(in.graph(), in.layout)) print_message(advice);
@@ -356,8 +357,7 @@ int run_program(const CommandLine& line) {
   if (line.of_verb.devices) return run_simulation(line);
   const Inspected in = inspect(line);
   need_shapes(in.check);
-  if (line.ranks > 1 && in.spec.experiment->last_phase().source.rule)
-    fail(ErrorKind::config, "a net that trains by a rule trains in one process; leave -m out");
+  if (line.ranks > 1) check_trains_on_several(*in.spec.experiment);
   RunOptions options = in.options;
   SimulatedRanks ranks{int(line.ranks)};
   Variables variables;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <numeric>
 
 #include "backends/graph/op.h"
 #include "backends/ranks/simulated_ranks.h"
@@ -35,13 +36,53 @@ std::vector<int> devices_of(const std::string& list) {
   return out;
 }
 
-// The program of one rank, and how long its kernels take while nothing is exchanged.
-struct TimedStep {
+// A program of one rank, and how long its kernels take while nothing is exchanged.
+struct TimedProgram {
   Lowered lowered;
   std::vector<double> kernel_seconds;
+  int64_t steps = 1;  // of those for one update
+};
+
+// The programs of the steps for one update: the one that updates, and the one that only adds up gradients, if there is.
+struct TimedStep {
+  std::vector<TimedProgram> programs;
   std::string device;
   DType dtype;
+  int64_t steps() const {
+    int64_t out = 0;
+    for (const TimedProgram& each : programs) out += each.steps;
+    return out;
+  }
 };
+
+TimedProgram timed(StepRunner& runner, bool adding, int64_t steps) {
+  const Program& program = adding ? *runner.adding_program() : runner.program();
+  TimedProgram out{program.lowered(), {}, steps};
+  for (const TimedKernel& kernel : time_kernels(program, kTimedByKernel, [&] { return runner.time_kernels(adding); })) {
+    const bool exchanges = out.lowered.kernels[out.kernel_seconds.size()].traits().exchanges;
+    out.kernel_seconds.push_back(exchanges ? 0 : kernel.milliseconds * 1e-3);
+  }
+  return out;
+}
+
+// A step, in the mean over those for one update; and the exchanges of the one that updates.
+struct MeanStep {
+  double seconds = 0, exchanged = 0, waited = 0;
+  StepTimeline updating;
+};
+
+MeanStep mean_step(const TimedStep& step, int devices, const Links& links) {
+  MeanStep out;
+  for (const TimedProgram& each : step.programs) {
+    const StepTimeline timeline = simulate_step(each.lowered, each.kernel_seconds, devices, links);
+    const double share = double(each.steps) / double(step.steps());
+    out.seconds += share * timeline.seconds;
+    out.exchanged += share * timeline.exchanged();
+    out.waited += share * timeline.waited();
+    if (&each == step.programs.data()) out.updating = timeline;
+  }
+  return out;
+}
 
 class Simulation {
  public:
@@ -83,18 +124,19 @@ class Simulation {
       });
     });
     StepRunner& steps = trainer->steps();
-    const bool gpu = options.backend == "gpu";
-    const double whole = median_ms(kTimedSteps, gpu, [&](int64_t count) { steps.repeat(count); });
-    TimedStep out{
-        steps.program().lowered(), {}, trainer->device_text(), step_options(options, spec_.experiment->params).dtype};
+    const StepOptions of_step = step_options(options, spec_.experiment->params);
+    TimedStep out{{}, trainer->device_text(), of_step.dtype};
+    const int64_t together = steps.adding_program() ? of_step.accumulate : 1;
+    const double whole = median_ms(std::max(kTimedSteps / together, kTimedByKernel), options.backend == "gpu",
+                                   [&](int64_t count) { steps.repeat(count * together); });
+    out.programs.push_back(timed(steps, false, 1));
+    if (together > 1) out.programs.push_back(timed(steps, true, together - 1));
     double sum = 0;
-    for (const TimedKernel& kernel : time_kernels(steps, kTimedByKernel)) {
-      const bool exchanges = out.lowered.kernels[out.kernel_seconds.size()].traits().exchanges;
-      out.kernel_seconds.push_back(exchanges ? 0 : kernel.milliseconds * 1e-3);
-      sum += out.kernel_seconds.back();
-    }
+    for (const TimedProgram& each : out.programs)
+      sum += double(each.steps) * std::accumulate(each.kernel_seconds.begin(), each.kernel_seconds.end(), 0.0);
     // One by one, kernels take longer than in a step that is sent off whole.
-    for (double& seconds : out.kernel_seconds) seconds *= whole * 1e-3 / sum;
+    for (TimedProgram& each : out.programs)
+      for (double& seconds : each.kernel_seconds) seconds *= whole * 1e-3 / sum;
     return out;
   }
 
@@ -157,10 +199,7 @@ int run_simulation(const CommandLine& line) {
   Simulation simulation(line);
   for (const int devices : counts) simulation.check(devices);
   const TimedStep& alone = simulation.step_of(1);
-  const auto seconds_of = [](const TimedStep& step, int devices, const Links& links) {
-    return simulate_step(step.lowered, step.kernel_seconds, devices, links);
-  };
-  const double one = seconds_of(alone, 1, links).seconds;
+  const double one = mean_step(alone, 1, links).seconds;
   const double rate = double(simulation.whole_batch(1)) / one;
   print_result(text(name_of(alone.dtype), ", kernels timed on ", alone.device, "; links of ", links.bandwidth * 1e-9,
                     " GB/s and ", links.latency * 1e6, " us in hosts of ", links.host_devices, " devices, of ",
@@ -173,13 +212,14 @@ int run_simulation(const CommandLine& line) {
   for (const int devices : counts) {
     if (devices == 1) continue;
     const TimedStep& step = simulation.step_of(devices);
-    const StepTimeline timeline = seconds_of(step, devices, links);
+    const MeanStep mean = mean_step(step, devices, links);
     const int64_t batch = simulation.whole_batch(devices);
-    const double reached = double(batch) / timeline.seconds;
-    rows +=
-        formatted("%7d %8lld %11.4f %15.4f %12.4f %13.0f %18.3f\n", devices, (long long)batch, timeline.seconds * 1e3,
-                  timeline.exchanged() * 1e3, timeline.waited() * 1e3, reached, reached / rate / devices);
-    if (exchanges.empty()) exchanges = text("on ", devices, " devices:\n") + exchange_table(timeline, step.lowered);
+    const double reached = double(batch) / mean.seconds;
+    rows += formatted("%7d %8lld %11.4f %15.4f %12.4f %13.0f %18.3f\n", devices, (long long)batch, mean.seconds * 1e3,
+                      mean.exchanged * 1e3, mean.waited * 1e3, reached, reached / rate / devices);
+    if (exchanges.empty())
+      exchanges = text("on ", devices, " devices", step.steps() > 1 ? ", in a step that updates" : "", ":\n") +
+                  exchange_table(mean.updating, step.programs[0].lowered);
   }
   print_lines(rows + exchanges);
   return 0;

@@ -17,13 +17,12 @@ RunSetup::RunSetup(Experiment& experiment_, Data data_, RunOptions options_, Ran
   if (params.reset_period > 0 && !layout.streams)
     fail_about("reset_period", "is for samples that are pieces of streams, whose states layers carry on; leave it out");
   epochs = options.epochs.value_or(params.epochs);
+  if (ranks) check_trains_on_several(experiment);
   steps_per_epoch = (layout.train_size + step.batch - 1) / step.batch;
   int64_t first = 0;
   for (const TrainedPhase& phase : experiment.phases()) {
     const bool last = &phase == &experiment.last_phase();
     const int64_t count = last ? epochs - first : std::min(phase.epochs, epochs - first);
-    if (ranks && phase.source.rule)
-      fail(ErrorKind::config, "a net that trains by a rule trains in one process; leave -m out");
     check_buckets(params.buckets, phase.layout(layout), phase.source.rule);
     phases.push_back({&phase, first, count, last});
     first += count;
@@ -36,6 +35,13 @@ RunSetup::RunSetup(Experiment& experiment_, Data data_, RunOptions options_, Ran
   GpuModule& module = *gpu_module(why_not);
   device_name = module.devices()[size_t(options.device_id)].name;
   cuda = text("CUDA ", cuda_version(), " with a driver ", module.driver_version());
+}
+
+void check_trains_on_several(const Experiment& experiment) {
+  for (const TrainedPhase& phase : experiment.phases())
+    if (phase.source.rule)
+      fail(ErrorKind::config, "a net that trains by a rule trains in one process; take one device",
+           phase.name.empty() ? "" : text(" for phase ", in_quotes(phase.name)));
 }
 
 RankOf RunSetup::rank() const {

@@ -60,4 +60,7 @@ struct RunSetup {
   DeviceOptions device(const Position& position, Listener& listener) const;
 };
 
+// Throws a config error for what one process alone trains.
+void check_trains_on_several(const Experiment& experiment);
+
 }  // namespace neon

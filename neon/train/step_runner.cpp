@@ -206,13 +206,13 @@ double StepRunner::repeat(int64_t count) {
   return last_cost_;
 }
 
-std::vector<double> StepRunner::time_kernels() {
-  Program& program = *updating_.full.back()[0].program;
+std::vector<double> StepRunner::time_kernels(bool adding) {
+  Program& program = *(adding ? adding_ : updating_).full.back()[0].program;
   program.time_kernels(true);
   for (bool longest = false; !longest;) {
     begin_epoch_if_ended(setup_.step.batch);  // kernels are those of a whole batch
     longest = buckets_->of(batch_number()) + 1 == buckets_->count() &&
-              (!phase_.adding || left_of_update(setup_, phase_, progress()) == 1);
+              (!phase_.adding || (left_of_update(setup_, phase_, progress()) > 1) == adding);
     repeat(1);
   }
   std::vector<double> out = program.kernel_milliseconds();

@@ -67,6 +67,14 @@ class Options(Case):
         self.assertIn("trained 1 epochs", result.out, "the command line overrules")
         self.assertIn("seed 9", result.out)
 
+    def test_a_file_of_options_may_ask_for_devices_that_a_verb_does_not_take(self):
+        self.write("two.cfg", "max_devices = 2\nbackend = cpu\n")
+        spec = self.spec()
+        self.neon("-c", "two.cfg", "-s", "m", spec)
+        for arguments in ["eval", "m"], ["summary", spec], ["lr-find", spec]:
+            self.neon(*arguments, "-c", "two.cfg")
+            self.refused(2, *arguments, "-c", "two.cfg", "-m", "2", says="computes on one device; these take several")
+
     def test_data_dir(self):
         write_mnist(self, "elsewhere/mnist")
         result = self.neon("-w", "elsewhere", self.spec(MNIST))

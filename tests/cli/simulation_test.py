@@ -44,6 +44,16 @@ class Simulation(Case):
             self.assertLess(abs(share - rate / (devices * each[0][5])), 0.01)
         self.assertIn("exchange of kernel", said)
 
+    def test_a_step_is_the_mean_of_those_for_one_update(self):
+        """With slow messages a step takes their time: the one of the cost in every step, that of the gradients once."""
+        said = [self.rows(self.spec(accumulate=n), "--devices", "2", "--latency", "1e6", "--link", "1e6") for n in (1, 2, 4)]
+        (_, alone), (_, of_two), (_, of_four) = (rows for rows, _ in said)
+        self.assertAlmostEqual(alone[2], 1000, delta=20)
+        self.assertAlmostEqual(of_two[2], 1500, delta=20)
+        self.assertAlmostEqual(of_four[2], 1250, delta=20)
+        self.assertNotIn("in a step that updates", said[0][1])
+        self.assertIn("on 2 devices, in a step that updates:", said[1][1])
+
     def test_what_cannot_be_is_refused(self):
         spec = self.spec()
         for arguments, words in (
@@ -55,6 +65,24 @@ class Simulation(Case):
                 (["--devices", "2", "--link", "0"], "link")):
             done = self.neon("program", "-b", "cpu", spec, *arguments, code=2)
             self.assertRegex(done.err, words)
+
+    def test_rules_are_refused_on_several_devices(self):
+        """In the only phase, or in one before the last."""
+        rule = "{ContrastiveDivergence: {k: 1}}"
+        layers = "[RBM: {nout: 5, init: {Gaussian: {scale: 0.01}}}]"
+        data = "dataset: {UniformRandom: {ntrain: 32, ntest: 0, nin: 6, nout: 3}}\nbatch_size: 8\n"
+        optimizer = "optimizer: {GradientDescentMomentum: {learning_rate: 0.05}}\n"
+        alone = self.write("alone.yaml", f"{data}{optimizer}layers: {layers}\nrule: {rule}\nepochs: 1\n")
+        phases = self.write("phases.yaml", f"{data}{optimizer}phases:\n"
+                            f"  - {{name: first, epochs: 1, layers: {layers}, rule: {rule}}}\n"
+                            "  - {name: second, epochs: 1}\n"
+                            "layers:\n  - RBM: {nout: 5, init: {Gaussian: {scale: 0.01}}}\n"
+                            "  - Affine: {nout: 3, init: Kaiming, activation: Softmax}\ncost: CrossEntropyMulti\n")
+        for spec in alone, phases:
+            self.neon("check", "-b", "cpu", spec)
+            for verb in ["check", "-m", "2"], ["program", "-m", "2"], ["program", "--devices", "2"], ["-m", "2"]:
+                self.refused(2, *verb, "-b", "cpu", spec,
+                             says="a net that trains by a rule trains in one process; take one device")
 
 
 if __name__ == "__main__":
