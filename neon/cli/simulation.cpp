@@ -56,7 +56,7 @@ struct TimedStep {
 };
 
 TimedProgram timed(StepRunner& runner, bool adding, int64_t steps) {
-  const Program& program = adding ? *runner.adding_program() : runner.program();
+  const Program& program = runner.program(adding);
   TimedProgram out{program.lowered(), {}, steps};
   for (const TimedKernel& kernel : time_kernels(program, kTimedByKernel, [&] { return runner.time_kernels(adding); })) {
     const bool exchanges = out.lowered.kernels[out.kernel_seconds.size()].traits().exchanges;
@@ -126,7 +126,7 @@ class Simulation {
     StepRunner& steps = trainer->steps();
     const StepOptions of_step = step_options(options, spec_.experiment->params);
     TimedStep out{{}, trainer->device_text(), of_step.dtype};
-    const int64_t together = steps.adding_program() ? of_step.accumulate : 1;
+    const int64_t together = sums_apart(of_step, ranks) ? of_step.accumulate : 1;
     const double whole = median_ms(std::max(kTimedSteps / together, kTimedByKernel), options.backend == "gpu",
                                    [&](int64_t count) { steps.repeat(count * together); });
     out.programs.push_back(timed(steps, false, 1));

@@ -42,8 +42,8 @@ inline std::vector<int64_t> counts_of_ranks(const BatchShare& share) {
   return out;
 }
 
-// The most samples that a rank computes of a batch of up to so many. Those that stay together make shares uneven, and
-// the largest may be that of a shorter batch: of 12 over 3 ranks, in pairs, each has 4, of 11 the last one has 5.
+// The most samples that a rank computes of a batch of up to so many. Pairs make shares uneven, and a shorter batch may
+// have the largest share: of 12 samples three ranks have 4 each, of 11 the last one has 5.
 inline int64_t most_of_ranks(int64_t batch, RankOf of) {
   if (of.together == 1) return std::max<int64_t>((batch + of.ranks - 1) / of.ranks, 1);
   int64_t out = 1;

@@ -55,11 +55,8 @@ class StepRunner {
     for (const StepProgram& each : updating_.full.back()) out.push_back(&each.graph);
     return out;
   }
-  const Program& program() const { return *updating_.full.back()[0].program; }
-  // The program of a whole batch of steps that only add up gradients; null unless ranks sum apart.
-  const Program* adding_program() const {
-    return adding_.full.empty() ? nullptr : adding_.full.back()[0].program.get();
-  }
+  // The program of a whole batch; with `adding`, where ranks sum apart, that of steps that only add up gradients.
+  const Program& program(bool adding = false) const { return *(adding ? adding_ : updating_).full.back()[0].program; }
   const BatchFeed& feed() const { return *feed_; }
 
   // At most so many steps, all of one program; on a GPU they are under way together. Moves the position. Returns how
@@ -78,7 +75,7 @@ class StepRunner {
 
   // For measurements: `count` steps over the epochs' ends, without anything else of a run. Returns the last cost.
   double repeat(int64_t count);
-  // One step likewise, of program() or of adding_program(). Returns how long each of its kernels took: milliseconds, in
+  // One step likewise, of program(adding). Returns how long each of its kernels took: milliseconds, in
   // the program's order.
   std::vector<double> time_kernels(bool adding = false);
 
