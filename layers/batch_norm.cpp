@@ -15,12 +15,17 @@ namespace {
 
 bool shares_statistics(const LayerContext& context) { return context.shared_statistics && context.share.ranks > 1; }
 
-// The sum over all ranks of what each has of its samples.
-Expr over_ranks(const LayerContext& context, Expr part) {
-  if (!shares_statistics(context)) return part;
-  if (!context.share.counts) part = part * 0.0;
-  return {part.graph(), exchange(part.graph(), {part})[0]};
+// The sums over all ranks of what each has of its samples.
+std::vector<Expr> over_ranks(const LayerContext& context, std::vector<Expr> parts) {
+  if (!shares_statistics(context)) return parts;
+  Graph& graph = parts[0].graph();
+  std::vector<Value> own;
+  for (const Expr& part : parts) own.push_back(context.share.counts ? part : part * 0.0);
+  const std::vector<Value> sums = exchange(graph, own);
+  for (size_t i = 0; i < parts.size(); ++i) parts[i] = Expr(graph, sums[i]);
+  return parts;
 }
+Expr over_ranks(const LayerContext& context, Expr part) { return over_ranks(context, std::vector{part})[0]; }
 
 // a times the power of two nearest to b.
 Expr times_power_of_two(Expr a, Expr b) {
@@ -39,28 +44,40 @@ Expr scaled(Expr distance, Expr variance, Expr gamma, Expr beta, const BatchNorm
   return times_power_of_two(times_power_of_two(distance, inverse), gamma) + beta;
 }
 
-// The batch norm of x (N,T,F), its mean and variance (1,1,F), over the steps that count alone: `counts` (N,T,1) is 1
-// there and 0 elsewhere. The steps of a sequence are added one after the other, so that padding changes no bit.
-std::vector<Value> over_counted_steps(const LayerContext& context, Expr x, Expr gamma, Expr beta, Expr counts,
-                                      const BatchNormParams& params) {
-  const auto total = [&](Expr each) {
-    return over_ranks(context, sum(sum(apply("select", counts, each, each.constant(0)), {1}), {0}));
-  };
-  const Expr count = over_ranks(context, sum(sum(counts, {1}), {0}));
-  const Expr mean = total(x) / count, variance = total(squared(x - mean, params)) / count;
-  return {scaled(x - mean, variance, gamma, beta, params), mean, variance};
+// The batch norm of x, its mean and variance. `total` adds up the numbers of each feature that count, of this rank;
+// `count` is how many those of all ranks are. As in the op batch_norm, a second reading corrects the mean and the
+// variance (backends/graph/ops_batch_norm.cpp). The mean's correction depends on rounding alone, and has no
+// gradient.
+std::vector<Value> over_all(const LayerContext& context, Expr x, Expr gamma, Expr beta, const auto& total, Expr count,
+                            const BatchNormParams& params) {
+  const Expr mean = over_ranks(context, total(x)) / count, distance = x - mean;
+  if (params.binary) {
+    const Expr rest = apply("stop_gradient", over_ranks(context, total(distance)) / count), exact = distance - rest;
+    const Expr variance = over_ranks(context, total(squared(exact, params))) / count;
+    return {scaled(exact, variance, gamma, beta, params), mean, variance};
+  }
+  const std::vector<Expr> sums = over_ranks(context, {total(distance), total(square(distance))});
+  const Expr rest = apply("stop_gradient", sums[0] / count), variance = maximum(sums[1] / count - square(rest), 0);
+  return {scaled(distance - rest, variance, gamma, beta, params), mean, variance};
 }
 
-// The batch norm of x (N,...,F), its mean and variance, over the samples of all ranks or of this one.
+// Over the steps of x (N,T,F) that count alone: `counts` (N,T,1) is 1 there and 0 elsewhere. The steps of a sequence
+// are added one after the other, so that padding changes no bit.
+std::vector<Value> over_counted_steps(const LayerContext& context, Expr x, Expr gamma, Expr beta, Expr counts,
+                                      const BatchNormParams& params) {
+  const auto total = [&](Expr each) { return sum(sum(apply("select", counts, each, each.constant(0)), {1}), {0}); };
+  return over_all(context, x, gamma, beta, total, over_ranks(context, sum(sum(counts, {1}), {0})), params);
+}
+
+// Over the samples x (N,...,F) of all ranks or of this one.
 std::vector<Value> over_whole_batch(const LayerContext& context, Expr x, Expr gamma, Expr beta,
                                     const std::vector<int64_t>& axes, const BatchNormParams& params) {
   const BatchShare& share = context.share;
   double count = double(x.shape().elements() / x.shape().back());
   if (shares_statistics(context))
     count = double(share.whole) * double(x.shape().elements() / share.count / x.shape().back());
-  const auto average = [&](Expr each) { return over_ranks(context, sum(each, axes)) * (1 / count); };
-  const Expr mean = average(x), variance = average(squared(x - mean, params));
-  return {scaled(x - mean, variance, gamma, beta, params), mean, variance};
+  return over_all(
+      context, x, gamma, beta, [&](Expr each) { return sum(each, axes); }, x.constant(count), params);
 }
 
 }  // namespace

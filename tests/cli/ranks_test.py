@@ -246,6 +246,23 @@ class Ranks(Case):
                 (key,) = [key for key in got if key.endswith("/" + name)]
                 self.assertLess(np.max(np.abs(got[key] - array)), LIMIT, f"{ranks} ranks: {name}")
 
+    def test_batch_norm_of_all_ranks_with_large_means(self):
+        """In f32, a mean near 30000 is rounded by up to 0.002, a tenth of the deviation: without a second reading, the
+        variance would be too large, and all normalised numbers off in one direction."""
+        rng = np.random.default_rng(3)
+        x = (np.array([3e4, 1.7e4, 5e3]) + rng.standard_normal((512, 3)) * [0.02, 0.02, 0.01]).astype("f4")
+        np.savez(self.path("a.npz"), x_train=x, y_train=rng.standard_normal((512, 2)).astype("f4"))
+        spec = self.write("s.yaml", "dataset: {NPZ: {path: a.npz, regression: true}}\nlayers:\n"
+                          "  - BatchNorm: {eps: 1.0e-10, rho: 0}\n  - Affine: {nout: 2, init: Kaiming}\n"
+                          "cost: MeanSquared\nshuffle: false\nbatch_size: 512\nepochs: 1\n"
+                          "optimizer: {GradientDescentMomentum: {learning_rate: 0.1, momentum_coef: 0}}\n"
+                          "parallel: {batch_norm: all}\n")
+        wanted = self.train(spec, 1)[1]
+        for ranks in 2, 3:
+            got = self.train(spec, ranks, "-d", "f32")[1]
+            for name, array in wanted.items():
+                np.testing.assert_allclose(got[name], array, rtol=2e-5, atol=2e-6, err_msg=f"{ranks} ranks: {name}")
+
     def test_the_same_bits_again(self):
         spec = self.spec(IMAGES)
         first, again = (self.train(spec, 3, name=name)[1] for name in ("a.safetensors", "b.safetensors"))
