@@ -36,8 +36,7 @@ class FastProgram : public Program {
       : store_(options.callers_memory ? nullptr : &variables) {
     PassSet passes = options.fuse ? kUsualPasses | options.also : options.also;
     if (options.callers_memory) passes = passes - PassSet{LowerPass::kept_casts, LowerPass::folded_scales};
-    lowered_ = lower(graph, {.passes = passes, .kernels = {.keeps = keeps}});
-    if (options.ranks) check_same_exchanges(*options.ranks, lowered_);
+    lowered_ = lower_alike(graph, {.passes = passes, .kernels = {.keeps = keeps}}, options.ranks);
     const int threads = team_size(options.threads > 0 ? options.threads : available_threads());
     context_ = std::make_unique<Context>(lowered_, threads, options.ranks);
     arena_ = arena_of(lowered_);

@@ -20,8 +20,7 @@ CudaProgram::CudaProgram(const Graph& graph, Variables& variables, const DeviceO
       launches_(kernels_, memory_, record_, ring_, engine_) {
   engine_->device->make_current();
   const WorkAlone alone(ranks_);  // kernels may take one rank longer to compile than another
-  lowered_ = lower(graph, lowering_of(options, *engine_->device));
-  if (ranks_) check_same_exchanges(*ranks_, lowered_);
+  lowered_ = lower_alike(graph, lowering_of(options, *engine_->device), ranks_);
   memory_.place_leaves(variables, options.program.callers_memory);
   ring_.allocate(lowered_, engine_->device);
   memory_.expect_room();

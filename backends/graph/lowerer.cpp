@@ -5,6 +5,7 @@
 #include <queue>
 #include <set>
 
+#include "backends/graph/exchange_order.h"
 #include "backends/graph/join.h"
 #include "backends/graph/ops.h"
 #include "backends/graph/plan.h"
@@ -18,8 +19,9 @@ constexpr size_t kEarlyBytes = size_t(1) << 20;  // of an exchange
 
 }  // namespace
 
-Lowerer::Lowerer(Graph graph, const LowerOptions& options)
+Lowerer::Lowerer(Graph graph, const LowerOptions& options, std::span<const int> exchanges)
     : options_(options),
+      exchanges_(exchanges.begin(), exchanges.end()),
       lowered_{.graph = std::move(graph)},
       roles_(roles(lowered_.graph)),
       epilogues_(lowered_.graph, roles_, options_) {
@@ -166,6 +168,7 @@ void Lowerer::order() {
   std::vector<std::set<int>> after(members_.size());
   std::vector<int> waiting(members_.size(), 0);
   for (int n = 0; n < graph().node_count(); ++n) follow(n, n, after), hold_writers(n, after);
+  hold_exchanges(after);
   for (const auto& set : after)
     for (int k : set) ++waiting[size_t(k)];
   std::priority_queue<std::pair<int, int>, std::vector<std::pair<int, int>>, std::greater<>> ready;
@@ -186,12 +189,37 @@ void Lowerer::order() {
     for (int s : after[size_t(k)])
       if (--waiting[size_t(s)] == 0) offer(s);
   }
+  if (!exchanges_.empty() && ordered.size() < lowered_.kernels.size())
+    fail(ErrorKind::failed, "the exchanges of this rank cannot run in the order of rank 0");
   NEON_ASSERT(ordered.size() == lowered_.kernels.size());
   // Kernels that run once may run before all others.
   for (const LoweredKernel& kernel : ordered)
     for (Value input : kernel.inputs) NEON_ASSERT(!kernel.is_once() || outlives_run(graph(), viewed(graph(), input)));
   lowered_.kernels = std::move(ordered);
   put_off_columns();
+}
+
+// Edges from each exchange to the one that is to run after it.
+void Lowerer::hold_exchanges(std::vector<std::set<int>>& after) const {
+  if (exchanges_.empty()) return;
+  std::vector<std::pair<int, int>> all;  // by node
+  for (size_t k = 0; k < lowered_.kernels.size(); ++k)
+    if (const LoweredKernel& kernel = lowered_.kernels[k]; kernel.traits().exchanges)
+      all.emplace_back(graph().producer_index(kernel.outputs[0]), int(k));
+  std::ranges::sort(all);
+  NEON_ASSERT(all.size() == exchanges_.size());
+  for (size_t i = 1; i < exchanges_.size(); ++i)
+    after[size_t(all[size_t(exchanges_[i - 1])].second)].insert(all[size_t(exchanges_[i])].second);
+}
+
+std::vector<int> order_of_exchanges(const Lowered& lowered) {
+  std::vector<int> nodes;
+  for (const LoweredKernel& kernel : lowered.kernels)
+    if (kernel.traits().exchanges) nodes.push_back(lowered.graph.producer_index(kernel.outputs[0]));
+  std::vector<int> sorted = nodes, out;
+  std::ranges::sort(sorted);
+  for (const int node : nodes) out.push_back(int(std::ranges::lower_bound(sorted, node) - sorted.begin()));
+  return out;
 }
 
 // Columns are many times as large as what they are made of, and could be made long before anyone reads them: each

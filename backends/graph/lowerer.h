@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <set>
+#include <span>
 
 #include "backends/graph/epilogue.h"
 #include "backends/graph/fuse.h"
@@ -11,8 +12,8 @@ namespace neon {
 
 class Lowerer {
  public:
-  // Takes a graph after all passes over graphs, with_writers() last.
-  Lowerer(Graph graph, const LowerOptions& options);
+  // Takes a graph after all passes over graphs, with_writers() last. `exchanges`: see exchange_order.h; may be empty.
+  Lowerer(Graph graph, const LowerOptions& options, std::span<const int> exchanges);
 
   // In this order; what a device does not want may be left out.
   void make_kernels_of_ops();
@@ -35,11 +36,13 @@ class Lowerer {
   void make_fused_kernel(int group, std::vector<bool>& needed);
   bool begins_early(const LoweredKernel& kernel) const;
   void order();
+  void hold_exchanges(std::vector<std::set<int>>& after) const;
   void put_off_columns();
   void follow(int from, int at, std::vector<std::set<int>>& after) const;
   void hold_writers(int n, std::vector<std::set<int>>& after) const;
 
   LowerOptions options_;
+  std::vector<int> exchanges_;
   Lowered lowered_;
   std::vector<Role> roles_;
   Epilogues epilogues_;

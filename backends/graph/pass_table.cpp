@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 
+#include "backends/graph/exchange_order.h"
 #include "backends/graph/lowerer.h"
 #include "backends/graph/passes.h"
 
@@ -108,14 +109,16 @@ std::string difference(const Counts& before, Counts after) {
 
 }  // namespace
 
-Lowered lower(const Graph& original, const LowerOptions& options) {
+Lowered lower(const Graph& graph, const LowerOptions& options) { return lower_in_order(graph, options, {}); }
+
+Lowered lower_in_order(const Graph& original, const LowerOptions& options, std::span<const int> exchanges) {
   Graph graph = original;
   std::optional<Lowerer> lowerer;
   std::vector<PassTrace> trace;
   Counts before = counts_of(graph);
   for (const PassRow& row : kTable) {
     trace.push_back({.wanted = !row.pass || options.passes.has(*row.pass)});
-    if (row.of_kernels && !lowerer) lowerer.emplace(std::move(graph), options), before.clear();
+    if (row.of_kernels && !lowerer) lowerer.emplace(std::move(graph), options, exchanges), before.clear();
     if (!trace.back().wanted) continue;
     if (row.of_graph) graph = row.of_graph(graph, options);
     else ((*lowerer).*row.of_kernels)();

@@ -5,8 +5,9 @@
 
 namespace neon {
 
-// Throws unless the programs of all ranks exchange the same arrays in the same order. The ranks call this together, for
-// programs that exchange something.
-void check_same_exchanges(Ranks& ranks, const Lowered& lowered);
+// Lowers the graph. Where exchanges of a rank would come in another order than those of rank 0, as their shares make
+// other kernels, the rank takes rank 0's order. Throws unless all ranks then exchange the same arrays in one order. The
+// ranks call this together, for programs that exchange something; `ranks` may be null.
+Lowered lower_alike(const Graph& graph, const LowerOptions& options, Ranks* ranks);
 
 }  // namespace neon

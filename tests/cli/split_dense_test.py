@@ -142,6 +142,16 @@ class SplitDense(support.Case):
         for dtype in "f32", "f16", "bf16":
             self.neon("-b", "cpu", "-d", dtype, "-r", "3", "-m", "2", spec)
 
+    def test_ranks_whose_shares_make_other_kernels(self):
+        """The last batch, 6 samples, gives four ranks 1, 2, 1 and 2: fused kernels differ, and exchanges would come in other
+        orders if all did not take rank 0's."""
+        layers = NUMBERS.replace("nout: 24, init: Kaiming, bias: {Constant: 0.1}, activation: Rectlin", "nout: 6, init: Kaiming, "
+                                 "activation: Tanh").replace("  - Affine: {nout: 10, init: Kaiming, activation: RReLU}\n", "")
+        for parallel, more in (("{dense: model, optimizer: sharded}", {}),
+                               ("{dense: pairs}", {"callbacks": "[Hist: {every: 1, tensors: [W, dW, y]}]"})):
+            self.check_ranks(self.spec(layers.replace("nout: 3,", "nout: 4,").replace("nout: 3}", "nout: 4}"), parallel=parallel,
+                                       **more), ranks=(4,))
+
     def test_the_same_bits_again(self):
         spec = self.spec(NUMBERS)
         first, second = (self.train(spec, 3, name=f"{k}.safetensors")[1] for k in range(2))
