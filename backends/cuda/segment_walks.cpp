@@ -99,6 +99,7 @@ void SegmentWalks::choose_early_stores() {
     const int level = level_[size_t(store.reg)];
     if (store.reach != Reach::full || made.kind == Instruction::Kind::load || level >= last_storing_) continue;
     if (context.recorded.count(store.value.id) || context.lowered.placements[size_t(store.value.id)]) continue;
+    if (std::ranges::count(segment_.stores, store.reg, &Store::reg) > 1) continue;  // one place would have to suit all
     const int64_t before = bytes_read_after(level);
     Value& early = put_early_[size_t(store.reg)];
     early = store.value;

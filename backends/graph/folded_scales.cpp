@@ -92,12 +92,16 @@ class Chains {
     return fixed_[maker] && (of_variables_[maker] || graph_.node(int(maker)).op->traits.leaf == LeafKind::constant);
   }
 
-  // A variable, in another type or shape perhaps. Weights that are computed, such as signs, have products of their own.
+  // A variable, in another type or shape perhaps. Weights that are computed, such as signs, have products of their own;
+  // so have those of two casts, since the kernel that makes a kept value does not round within itself.
   bool are_weights(Value value) const {
     const Node* maker = &graph_.producer(value);
-    while (maker->op->is(ops::cast) || maker->op->traits.fusion == Fusion::view)
+    int casts = 0;
+    while (maker->op->is(ops::cast) || maker->op->traits.fusion == Fusion::view) {
+      casts += maker->op->is(ops::cast);
       maker = &graph_.producer(maker->inputs[0]);
-    return maker->op->traits.leaf == LeafKind::variable && fixed(value);
+    }
+    return casts <= 1 && maker->op->traits.leaf == LeafKind::variable && fixed(value);
   }
 
   // The node that alone reads a value, if it only changes the type, or multiplies or adds a number of each feature.

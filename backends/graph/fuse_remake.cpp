@@ -4,7 +4,7 @@
 // A value that must be stored for others is made again, too, by a group that reads all it is made from anyway: relu's
 // derivative needs the result of batch norm, whose gradient reads x.
 // Groups that write variables stay as they are, and no large variable is read again: its memory may be another value's
-// by then. Small ones are, before they are written (Lowerer::order).
+// by then. Small ones are, before they are written (Lowerer::order), by groups that need not run after that.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -30,6 +30,7 @@ class Remaker {
   Remaker(const Graph& graph, const std::vector<Role>& roles, Groups groups)
       : graph_(graph),
         roles_(roles),
+        next_(successors(graph)),
         uses_(size_t(graph.value_count())),
         groups_of_(size_t(graph.node_count())),
         out_(std::move(groups)) {
@@ -40,7 +41,9 @@ class Remaker {
     for (const auto& [name, value] : graph.outputs()) stored_.insert(value);
     for (const Assignment& a : graph.assignments()) {
       stored_.insert({a.value, a.guard});
-      writers_.insert(out_.home[size_t(graph.producer_index(a.value))]);
+      const int writer = graph.producer_index(a.value);
+      writers_.insert(out_.home[size_t(writer)]);
+      writers_of_[viewed(graph, a.variable)].push_back(writer);
     }
   }
 
@@ -127,11 +130,38 @@ class Remaker {
       if (nodes.count(p) || is_in(reader, p) || is_read(reader, input)) continue;
       if (is_in(from, p) && graph_.shape(input).elements() * kSmall > shape.elements()) {
         if (!collect(p, from, reader, shape, nodes, read)) return false;
+      } else if (is_written_before(input, reader)) {
+        return false;
       } else {
         read.insert(input);
       }
     }
     return true;
+  }
+
+  // Whether a group must run after somebody who writes the variable that `value` is or shows.
+  bool is_written_before(Value value, int group) const {
+    const auto found = writers_of_.find(viewed(graph_, value));
+    return found != writers_of_.end() &&
+           std::ranges::any_of(found->second, [&](int writer) { return leads_to(writer, group); });
+  }
+
+  // Whether the kernel of a node must run before that of a group.
+  bool leads_to(int from, int group) const {
+    std::vector<bool> seen(groups_of_.size(), false);
+    std::vector<int> open;
+    const auto reach = [&](int n) {
+      if (!seen[size_t(n)]) seen[size_t(n)] = true, open.push_back(n);
+    };
+    for (reach(from); !open.empty();) {
+      const int n = open.back();
+      open.pop_back();
+      if (is_in(group, n)) return true;
+      for (int g : groups_of_[size_t(n)])
+        for (int beside : out_.nodes[size_t(g)]) reach(beside);
+      for (int s : next_[size_t(n)]) reach(s);
+    }
+    return false;
   }
 
   bool is_read(int group, Value value) const {
@@ -165,10 +195,12 @@ class Remaker {
 
   const Graph& graph_;
   const std::vector<Role>& roles_;
-  std::vector<std::vector<int>> uses_;    // by value: nodes
-  std::vector<std::set<int>> groups_of_;  // by node
-  std::set<Value> stored_;                // for the caller
-  std::set<int> writers_;                 // groups that write variables
+  const std::vector<std::vector<int>> next_;      // by node: those that must run after it
+  std::vector<std::vector<int>> uses_;            // by value: nodes
+  std::vector<std::set<int>> groups_of_;          // by node
+  std::set<Value> stored_;                        // for the caller
+  std::set<int> writers_;                         // groups that write variables
+  std::map<Value, std::vector<int>> writers_of_;  // by variable: nodes whose values it gets
   Groups out_;
 };
 

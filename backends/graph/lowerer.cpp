@@ -234,14 +234,19 @@ void Lowerer::put_off_columns() {
   }
 }
 
-// Edges from each kernel that makes what node n does to those that write a variable which n reads.
+// Edges from each kernel that makes what node n does to those that write a variable which n reads. The writer may read
+// what n makes, too.
 void Lowerer::hold_writers(int n, std::vector<std::set<int>>& after) const {
   const auto& own = kernels_of_[size_t(n)];
   if (own.size() < 2) return;
+  std::set<int> writers;
+  for (const Assignment& a : graph().assignments())
+    for (Value input : graph().node(n).inputs)
+      if (viewed(graph(), input) == viewed(graph(), a.variable)) writers.insert(graph().producer_index(a.value));
   for (int s : epilogues_.next()[size_t(n)]) {
     const bool reads =
         std::ranges::any_of(graph().node(s).inputs, [&](Value input) { return graph().producer_index(input) == n; });
-    if (reads) continue;
+    if (reads && !writers.count(s)) continue;
     for (int writer : kernels_of_[size_t(s)])
       for (int k : own)
         if (k != writer) after[size_t(k)].insert(writer);

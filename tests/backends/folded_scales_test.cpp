@@ -260,6 +260,15 @@ TEST_CASE("a program that writes weights multiplies by those of each run") {
   }
 }
 
+TEST_CASE("weights of fewer bits than the arithmetic keep the rounding of their two casts") {
+  Check c;
+  const Expr v = c.variable("v", array({1, 2}, {0.1, 0.3}, DType::f64));
+  const Expr x = c.input("x", array({1, 1}, {1}, DType::f64));
+  c.graph.output("y", Expr(c.graph, matmul(c.graph, x, cast(cast(v, DType::f16), DType::f64))) * 2);
+  c.expect("y", {2 * 0.0999755859375, 2 * 0.300048828125});  // the nearest numbers of 11 bits
+  c.agree();
+}
+
 TEST_CASE("two weights, and weights used twice, are folded each for itself") {
   Check c;
   const Norm norm(c);

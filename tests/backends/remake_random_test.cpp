@@ -95,7 +95,7 @@ class RandomRows {
       case 1: return full_.push_back(-pick(full_));
       case 2: return full_.push_back(pick(full_) - pick(row_));
       case 3: return full_.push_back(pick(full_) * pick(row_));
-      case 4: return row_.push_back(mean(pick(full_), {0}));
+      case 4: return row_.push_back(below(2) ? mean(pick(full_), {0}) : sum(pick(full_), {0}) * 0.1);
       case 5: return row_.push_back(pick(row_) * 0.5 - pick(row_));
       case 6: return row_.push_back(apply("tanh", pick(row_)));
       case 7: return full_.push_back(product(pick(full_)));

@@ -141,17 +141,20 @@ std::vector<WideCase> wide_cases(DType d) {
                    800,
                    "meet<true>(ticket"});
   // Not stored before the last walk where it takes the place of an array that this walk reads.
-  out.push_back({"a sum of three stored, times one of them, made normal",
-                 {{"a", d, {64, 40000}}, {"b", d, {64, 40000}}, {"c", d, {64, 40000}}},
-                 [](Graph& graph, const std::vector<Expr>& x) {
-                   std::vector<Expr> rows;
-                   for (const Expr& one : x) rows.push_back({graph, transpose(graph, one, {1, 0})});
-                   const Expr all = rows[0] + rows[1] + rows[2];
-                   graph.output("all", all);
-                   return all * rows[0] - cast(mean(cast(all, compute_type(all.dtype())), {0}), all.dtype());
-                 },
-                 200,
-                 "meet<true>(ticket"});
+  for (const bool assigned : {false, true})
+    out.push_back(
+        {text("a sum of three stored, ", assigned ? "and kept by a variable, " : "", "times one of them, made normal"),
+         {{"a", d, {64, 40000}}, {"b", d, {64, 40000}}, {"c", d, {64, 40000}}},
+         [assigned](Graph& graph, const std::vector<Expr>& x) {
+           std::vector<Expr> rows;
+           for (const Expr& one : x) rows.push_back({graph, transpose(graph, one, {1, 0})});
+           const Expr all = rows[0] + rows[1] + rows[2];
+           graph.output("all", all);
+           if (assigned) graph.assign(graph.variable("kept", all.dtype(), all.shape()), all);
+           return all * rows[0] - cast(mean(cast(all, compute_type(all.dtype())), {0}), all.dtype());
+         },
+         200,
+         "meet<true>(ticket"});
   out.push_back({"columns, and all of it",
                  {{"a", d, {20000, 32}}},
                  [](Graph& graph, const std::vector<Expr>& x) {
