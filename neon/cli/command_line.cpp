@@ -241,16 +241,16 @@ class Reader {
     const Setting of_verb = given_of<VerbOptions>(Holder::verb, problems);
     line_.of_verb = read_params<VerbOptions>(of_verb, problems);
     line_.run_options = given_of<RunOptions>(Holder::run, problems);
-    const Setting of_old = given_of<OldOptions>(Holder::old, problems);
+    const Setting of_devices = given_of<DeviceRequest>(Holder::devices, problems);
     for (const Option& option : all_options())
       if (option.field == std::string_view("set") && !line_.overrides.empty()) check_set(option);
-    const auto old = read_params<OldOptions>(of_old, problems);
+    const auto devices = read_params<DeviceRequest>(of_devices, problems);
     read_params<RunOptions>(line_.run_options, problems);
     problems.throw_if_any();
     for (const Option& option : all_options())
       if (option.field == std::string_view("value") && !line_.values.empty()) check_use(option);
-    line_.asks_for_ranks = old.max_devices || !old.gpus.empty() || named;
-    line_.ranks = asked_devices({old.max_devices, old.gpus, named});
+    line_.asks_for_ranks = devices.max_devices || !devices.gpus.empty() || named;
+    line_.ranks = asked_devices({devices.max_devices, devices.gpus, named});
     const std::string_view several[] = {"train", "resume", "search", "bench", "program", "check"};
     if (line_.ranks < 2 || std::ranges::count(several, line_.verb)) return;
     const bool typed =
@@ -296,7 +296,7 @@ class Reader {
   bool check_contradiction(const std::string& field, bool typed, const std::string& assignment) {
     bool any_typed = false;
     for (const Option& option : all_options()) {
-      if (option.holder != Holder::run && option.holder != Holder::old) continue;
+      if (option.holder != Holder::run && option.holder != Holder::devices) continue;
       const std::vector<std::string>& given = results_of(options_, option.field);
       const bool asks_backend = option.field == std::string("gpu") || option.field == std::string("gpus") ||
                                 option.field == std::string("device_id");

@@ -83,15 +83,15 @@ struct VerbOptions {
   }
 };
 
-// Options of older neons.
-struct OldOptions {
+// The devices that a run asks for, beside RunOptions::backend.
+struct DeviceRequest {
   std::string gpu, gpus;
   std::optional<int64_t> max_devices;
   static void describe(auto&& p) {
-    p("gpu", &OldOptions::gpu, "Device to compute on, or a backend of neon 0.9; nervanagpu4 is four GPUs.",
+    p("gpu", &DeviceRequest::gpu, "Device to compute on, or a backend of neon 0.9; nervanagpu4 is four GPUs.",
       one_of({"cpu", "gpu", "mkl", "mgpu", "cudanet", "nervanagpu"}));
-    p("gpus", &OldOptions::gpus, "GPUs to train on: a number, or all.");
-    p("max_devices", &OldOptions::max_devices, "Devices to train on.", at_least(1));
+    p("gpus", &DeviceRequest::gpus, "GPUs to train on: a number, or all.");
+    p("max_devices", &DeviceRequest::max_devices, "Devices to train on.", at_least(1));
   }
 };
 

@@ -306,11 +306,11 @@ constexpr Option kOptions[] = {
      "Choose only deterministic algorithms. Without -r the seed is 0."},
     {"--tf32", "", line, "tf32", 0,
      "Compute f32 products on a GPU from operands with 10 bits of mantissa: faster, less exact."},
-    {"-g,--gpu", "cpu|gpu", old, "gpu", takes_device, "neon 0.9's name of -b; nervanagpu4 is four GPUs."},
-    {"-m,--max_devices", "N", old, "max_devices", takes_device,
+    {"-g,--gpu", "cpu|gpu", devices, "gpu", takes_device, "neon 0.9's name of -b; nervanagpu4 is four GPUs."},
+    {"-m,--max_devices", "N", devices, "max_devices", takes_device,
      "Train on N devices, each with its share of every batch: GPUs from that of -i on, or with -b cpu N processes. A "
      "search: N trials at once."},
-    {"--gpus", "N|all", old, "gpus", takes_device, "Train on N GPUs, or on all: -b gpu -m N."},
+    {"--gpus", "N|all", devices, "gpus", takes_device, "Train on N GPUs, or on all: -b gpu -m N."},
     {"-h,--help", "", line, "help", 0, "Print this help; after a verb, the verb's."},
     {"--version", "", line, "version", 0, "Print the version."},
 };

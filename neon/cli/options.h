@@ -7,8 +7,8 @@
 
 namespace neon {
 
-// Whose parameter the field is: RunOptions, VerbOptions, OldOptions; or what the reading itself does.
-enum class Holder { run, verb, old, line };
+// Whose parameter the field is: RunOptions, VerbOptions, DeviceRequest; or what the reading itself does.
+enum class Holder { run, verb, devices, line };
 
 struct Option {
   std::string_view flags;  // "-e,--epochs"

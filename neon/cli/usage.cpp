@@ -33,14 +33,13 @@ struct Section {
   bool (*holds)(const Option&);
 };
 constexpr Section kSections[] = {
-    {"Device", [](const Option& o) { return o.groups == takes_device && o.holder != Holder::old; }},
+    {"Device", [](const Option& o) { return o.groups == takes_device; }},
     {"Data", [](const Option& o) { return (o.groups & takes_data) != 0; }},
     {"Training", [](const Option& o) { return o.groups == takes_training; }},
     {"Files of a run", [](const Option& o) { return o.groups == takes_files; }},
     {"Options of single verbs", [](const Option& o) { return !o.groups && !o.verbs[0].empty(); }},
     {"Spec", [](const Option& o) { return o.groups == takes_values; }},
     {"Every verb", [](const Option& o) { return o.holder == Holder::line && !o.groups; }},
-    {"Options of older neons", [](const Option& o) { return o.holder == Holder::old; }},
 };
 
 // Sections with the options that `is_wanted` accepts.
