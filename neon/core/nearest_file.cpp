@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "neon/core/message.h"
+#include "neon/core/paths.h"
 
 namespace neon {
 
@@ -28,7 +29,7 @@ std::string did_you_mean_file(const fs::path& path) {
 }  // namespace
 
 std::string nearest_file(const std::string& given) {
-  fs::path path(given);
+  fs::path path(expand_home(given));
   if (!path.has_filename()) path = path.parent_path();  // "photos/"
   std::error_code ignored;
   if (path.parent_path().empty() || fs::exists(path.parent_path(), ignored)) return did_you_mean_file(path);

@@ -79,6 +79,9 @@ class Suggestions(Case):
         for verb in "resume", "eval":
             self.refused(3, verb, "modle.safetensors", says="modle.safetensors: there is no such checkpoint; did you mean model.safetensors?")
             self.refused(3, verb, "phots/m.safetensors", says="there is no folder phots; did you mean photos?")
+        os.makedirs(self.path("sets/train/a"))  # HOME is the test's folder
+        for path, says in ("~/sets/tran", "; did you mean train?"), ("~/sats/train", f"; there is no folder {self.path('sats')}; did you mean sets?"):
+            self.refused(3, self.spec(), "--set", "dataset={ImageFolder: {path: %s}}" % path, says=says)
         h5py.File(self.path("run.h5"), "w").close()
         self.write("p.jpg", b"\xff\xd8\xff\xe0" + bytes(100))
         self.write("notes.txt", "some text in a file")
