@@ -17,12 +17,15 @@ struct Opened {
   bool no_gpu = false;  // nothing that anybody would expect to be used
 };
 
+constexpr const char* kNoDriver =
+    "no NVIDIA driver was found (libcuda.so.1); install the driver, or pass the GPU into the container";
+
 Opened open_gpu_module() {
   const OpenedModule file = open_module("cuda", "backends/cuda");
   if (file.path.empty()) return {nullptr, "this build of neon has no GPU module (libneon_cuda.so)", true};
   if (!file.handle) {
     const bool no_driver = file.problem.find("libcuda.so.1: cannot open") != file.problem.npos;
-    return {nullptr, no_driver ? "no NVIDIA driver was found (libcuda.so.1)" : file.problem, no_driver};
+    return {nullptr, no_driver ? kNoDriver : file.problem, no_driver};
   }
   const auto open = reinterpret_cast<Open>(dlsym(file.handle, "neon_open_cuda"));
   if (!open) return {nullptr, file.path + " is no module of neon", false};
