@@ -3,7 +3,10 @@
 #include "neon/cli/verb.h"
 #include "neon/core/error.h"
 #include "neon/spec/comments.h"
+#include "neon/spec/source.h"
 #include "neon/spec/spec.h"
+#include "neon/spec/yaml.h"
+#include "neon/train/experiment.h"
 #include "neon/train/terminal.h"
 
 namespace neon {
@@ -24,9 +27,11 @@ std::string options_text(const Setting& options) {
 
 int run_convert(const CommandLine& line) {
   const std::string& path = only_operand(line);
-  const Spec spec = load_spec(path, line.overrides, {.keep = true});
+  const std::string content = read_text_file(path, YamlLimits().bytes);  // once: it may come by a pipe
+  const Spec spec = spec_from_text(content, path, line.overrides, {.keep = true});
   if (spec.notation == "native")
     fail(ErrorKind::config, path, ": is in today's notation already; neon check --resolved prints every default");
+  (void)Experiment(spec_from_text(content, path, line.overrides).root);  // throws for unknown classes and keys
   std::string out = text("# ", printable(path), " of neon ", spec.notation, ", in today's notation.\n");
   if (const std::string options = options_text(spec.conversion.options); !options.empty())
     out += "# Options that it named: neon SPEC" + options + '\n';

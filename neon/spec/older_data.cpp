@@ -104,6 +104,14 @@ void convert_cifar_images(Setting& root, Setting& options, std::vector<std::stri
   augment.items.insert(augment.items.begin(), first.begin(), first.end());
 }
 
+void add_fallback(Setting& options, const Location& where, std::vector<std::string>& notes) {
+  if (options.find("fallback")) return;
+  options.entries.push_back({"fallback", Setting::scalar("Digits", where), where});
+  notes.push_back(text(where,
+                       ": fallback: digits that neon draws stand in for MNIST where MNIST is not here and cannot be "
+                       "downloaded"));
+}
+
 // MNIST drew an order once, if asked to; neon 1.x kept it in all epochs.
 void leave_out_shuffle(const Setting& root, Setting& options, std::vector<std::string>& notes) {
   if (const std::optional<Setting> given = take(options, {"shuffle"}))
@@ -120,7 +128,10 @@ void leave_out_shuffle(const Setting& root, Setting& options, std::vector<std::s
 
 void convert_older_dataset(Setting& root, Conversion& conversion, std::vector<std::string>& notes, Problems& problems) {
   Setting* const dataset = root.find("dataset");
-  if (!dataset || !dataset->is_map() || dataset->find("type")) return;
+  if (!dataset) return;
+  if (dataset->is_scalar() && !dataset->value.empty() && !begins_with_upper(dataset->value))
+    *dataset = Setting::map({{"name", *dataset, dataset->where}}, dataset->where);
+  if (!dataset->is_map() || dataset->find("type")) return;
   Setting* const given = dataset->find("name");
   if (!given) {
     const bool is_ours = dataset->entries.size() == 1 && begins_with_upper(dataset->entries[0].key);
@@ -140,6 +151,7 @@ void convert_older_dataset(Setting& root, Conversion& conversion, std::vector<st
   if (known != std::end(kSets)) {
     name = *known;
     if (name == "CIFAR10") convert_cifar_images(root, options, notes);
+    if (name == "MNIST") add_fallback(options, where, notes);
     if (name == "MNIST" || name.starts_with("CIFAR")) leave_out_shuffle(root, options, notes);
     if (const auto folder = take(options, {"path"}); folder && folder->is_scalar()) {
       conversion.options.entries.push_back({"data_dir", *folder, folder->where});

@@ -71,10 +71,32 @@ class OldSpecs(Case):
                 said = self.neon("convert", "s.yaml", code=None)
                 self.assertNotIn("is no key of neon 1.x", said.out, key)
 
+    def test_convert_refuses_what_check_refuses(self):
+        good = (pathlib.Path(FOLDER) / "1x/mnist_mlp-2.6.yaml").read_text()
+        for old, new, says in [
+                ("type: Activation", "type: Activashun", "unknown layer 'Activashun'; did you mean Activation"),
+                ("nout: 10,", "nout: 10, colour: red,", "unknown key 'colour'"),
+                ("momentum_coef", "momentm_coef", "unknown key 'momentm_coef'; did you mean momentum_coef"),
+                ("name: mnist", "name: mnst", "unknown dataset 'mnst'; did you mean MNIST"),
+                ("CrossEntropyBinary", "CrossEntropyBinari", "did you mean CrossEntropyBinary")]:
+            with self.subTest(new):
+                self.assertIn(old, good)
+                self.write("wrong.yaml", good.replace(old, new, 1))
+                said = self.refused(2, "convert", "wrong.yaml", says=says)
+                self.assertEqual(said.out, "")
+                self.assertEqual(said.err, self.refused(2, "check", "wrong.yaml", says=says).err)
+
+    def test_mnist_of_1x_is_drawn_where_it_is_not_here(self):
+        for word in ("{name: mnist}", "mnist"):
+            self.write("word.yaml", (pathlib.Path(FOLDER) / "1x/mnist_mlp-2.6.yaml").read_text().replace("{name: mnist}", word))
+            converted = self.neon("convert", "word.yaml").out
+            self.assertIn("dataset:\n  MNIST:\n    fallback: Digits\n", converted)
+            self.assertIn("fallback: digits that neon draws stand in for MNIST", converted)
+
     def test_what_is_advised_exists(self):
         """Verbs and options in the texts of the translator and of the vocabulary are those of the program."""
         page = self.neon("--help").out
-        verbs = set(re.findall(r"(?m)^  neon ([a-z][\w-]*)", page)) | {"draws", "reads", "reports", "trains"}
+        verbs = set(re.findall(r"(?m)^  neon ([a-z][\w-]*)", page)) | {"draws", "multiplies", "reads", "reports", "trains"}
         texts = [(ROOT / "tools/vocabulary_names.txt").read_text()]
         for path in sorted((ROOT / "neon/spec").rglob("*.cpp")):
             joined = re.sub(r'"\s*\n\s*"', "", path.read_text())

@@ -127,13 +127,12 @@ WITHOUT_FILE = [
 ]
 
 # YAML files of 1.0 to 2.6.
-DIGITS = ["dataset=Digits"]
 LATER = [
-    Old("1x/mnist_mlp-1.0", "1.0: examples/mnist_mlp.yaml", [(100,), (10,)], 784 * 100 + 100 * 10, DIGITS, FIRST),
+    Old("1x/mnist_mlp-1.0", "1.0: examples/mnist_mlp.yaml", [(100,), (10,)], 784 * 100 + 100 * 10, train=FIRST),
     Old("1x/mnist_mlp-2.6", "1.2 to 2.6: examples/mnist_mlp.yaml", [(100,), (100,), (10,), (10,)],
-        784 * 100 + 100 * 10, DIGITS, FIRST),
+        784 * 100 + 100 * 10, train=FIRST),
     Old("1x/multi_optimizer", "1.0 to 2.6: examples/multi_optimizer.yaml", [(100,)] * 3 + [(10,)] * 3,
-        784 * 100 + 100 + 100 * 10 + 10, DIGITS, FIRST),
+        784 * 100 + 100 + 100 * 10 + 10, train=FIRST),
     Old("1x/alexnet-1.1", "1.1: examples/alexnet.yaml", *alexnet(OWT, 4096, False), [images(3, 224, 1000, 128)], None),
     Old("1x/alexnet-2.6", "1.2 to 2.6: examples/imagenet/alexnet.yaml", *alexnet(OWT, 4096, False), [images(3, 224, 1000, 128)], None),
 ]

@@ -92,8 +92,8 @@ TEST_CASE("a 1.x file may be overridden by the names that it has") {
       {"optimizer.gradient_limit=7", "optimizer", "{RMSProp: {gradient_clip_value: 7}}"},
       {"optimizer.clip_gradients=false", "optimizer", "{RMSProp: {}}"},
       {"dataset.name=cifar10", "dataset", "CIFAR10"},
-      {"dataset.validation=5", "dataset", "{MNIST: {validation: 5}}"},
-      {"dataset={name: mnist, validation: 5}", "dataset", "{MNIST: {validation: 5}}"},
+      {"dataset.validation=5", "dataset", "{MNIST: {validation: 5, fallback: Digits}}"},
+      {"dataset={name: mnist, validation: 5}", "dataset", "{MNIST: {validation: 5, fallback: Digits}}"},
   };
   for (const Case& c : cases) {
     INFO(c.override);

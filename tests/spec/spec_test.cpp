@@ -79,18 +79,21 @@ TEST_CASE("neon 1.0: parameters beside type") {
   CHECK(part(s, "optimizer") ==
         "{GradientDescentMomentum: {learning_rate: 0.1, momentum_coef: 0.9, "
         "schedule: {Schedule: {step_config: [5], change: 0.1}}}}");
-  CHECK(part(s, "dataset") == "MNIST");
+  CHECK(part(s, "dataset") == "{MNIST: {fallback: Digits}}");
   CHECK(s.conversion.options.to_string() == "{data_dir: ~/data}");
   CHECK(part(s, "cost") == "CrossEntropyBinary");
   CHECK(part(s, "batch_size") == "128");
   CHECK(part(s, "backend") == "cpu");
   CHECK(part(s, "batchsize") == "absent");
   CHECK(part(s, "init_small") == "absent");
-  CHECK(s.notes == std::vector<std::string>{"m.yaml:5:1: 'init_small' only holds anchors",
-                                            "m.yaml:2:1: samples come in a new order in each epoch, where neon 1.x "
-                                            "kept theirs; shuffle: false keeps it",
-                                            "m.yaml:15:30: path: data sets are looked for in ~/data if that folder "
-                                            "exists, else in neon's own folder"});
+  CHECK(s.notes ==
+        std::vector<std::string>{"m.yaml:5:1: 'init_small' only holds anchors",
+                                 "m.yaml:15:17: fallback: digits that neon draws stand in for MNIST where MNIST is not "
+                                 "here and cannot be downloaded",
+                                 "m.yaml:2:1: samples come in a new order in each epoch, where neon 1.x "
+                                 "kept theirs; shuffle: false keeps it",
+                                 "m.yaml:15:30: path: data sets are looked for in ~/data if that folder "
+                                 "exists, else in neon's own folder"});
 }
 
 TEST_CASE("neon 1.2: type and config; all anchors of doubled keys stay") {
@@ -105,10 +108,12 @@ TEST_CASE("neon 1.2: type and config; all anchors of doubled keys stay") {
         "{MultiOptimizer: {optimizer_mapping: {default: {GradientDescentMomentum: {learning_rate: 0.1, "
         "momentum_coef: 0.9}}, special_linear: {RMSProp: {learning_rate: 0.001}}, "
         "Bias: {RMSProp: {learning_rate: 0.001}}}}}");
-  CHECK(part(s, "dataset") == "MNIST");
+  CHECK(part(s, "dataset") == "{MNIST: {fallback: Digits}}");
   CHECK(s.notes ==
         std::vector<std::string>{"m.yaml:8:1: key 'wt_init' is given twice, first at m.yaml:5:1; the last counts",
                                  "m.yaml:8:1: 'wt_init' only holds anchors",
+                                 "m.yaml:26:17: fallback: digits that neon draws stand in for MNIST where MNIST is "
+                                 "not here and cannot be downloaded",
                                  "m.yaml:2:1: samples come in a new order in each epoch, where neon 1.x kept theirs; "
                                  "shuffle: false keeps it"});
 }
@@ -117,8 +122,8 @@ TEST_CASE("the order of samples in files of 1.x") {
   const std::string file = "epochs: 1\nlayers: [{type: Affine, nout: 3}]\n";
   const std::string in_order = "where neon 1.x kept theirs; shuffle: false keeps it";
   CHECK_THAT(spec(file + "dataset: {name: mnist}\n").notes.back(), Contains(in_order));
-  const Spec s = spec(file + "dataset: {name: mnist, shuffle: true}\nshuffle: false\n");
-  CHECK(part(s, "dataset") == "MNIST");
+  const Spec s = spec(file + "dataset: {name: mnist, shuffle: true, fallback: null}\nshuffle: false\n");
+  CHECK(part(s, "dataset") == "{MNIST: {fallback: null}}");
   CHECK(part(s, "shuffle") == "false");
   CHECK(s.notes == std::vector<std::string>{"m.yaml:3:33: 'shuffle' of the data set is left out; shuffle of the spec "
                                             "draws a new order in each epoch"});
@@ -132,7 +137,15 @@ TEST_CASE("--set reaches into a converted data set by its class, and into one of
   };
   CHECK(dataset({"dataset.CIFAR10.subset_pct=2"}) == "{CIFAR10: {subset_pct: 2}}");
   CHECK(dataset({"dataset.subset_pct=3"}) == "{CIFAR10: {subset_pct: 3}}");
-  CHECK(dataset({"dataset.name=mnist", "dataset.MNIST.size=32"}) == "{MNIST: {size: 32}}");
+  CHECK(dataset({"dataset.name=mnist", "dataset.MNIST.size=32"}) == "{MNIST: {fallback: Digits, size: 32}}");
+}
+
+TEST_CASE("a data set of 1.x may be a word alone") {
+  const std::string file = "epochs: 1\nlayers: [{type: Affine, nout: 3}]\n";
+  CHECK(part(spec(file + "dataset: mnist\n"), "dataset") == "{MNIST: {fallback: Digits}}");
+  CHECK(part(spec(file + "dataset: ptb\n"), "dataset") == "PTB");
+  CHECK(part(spec(file + "dataset: Iris\n"), "dataset") == "Iris");
+  CHECK(part(spec(file + "dataset: i1k\n"), "dataset") == "{Shards: {path: i1k, size: 256, normalize: false}}");
 }
 
 TEST_CASE("gradients of steps in files of 1.x") {
