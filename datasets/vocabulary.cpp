@@ -141,7 +141,7 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text, const std::string&
   for (std::string_view unit; units.next(unit);) {
     out.push_back(find(unit));
     if (out.back() < 0)
-      fail(ErrorKind::data, source, ": ", in_quotes(unit), ", number ", out.size() - 1, " of its ",
+      fail(ErrorKind::data, source, ": ", in_quotes(unit), ", number ", out.size(), " of its ",
            name_of(vocabulary_.unit), ", is not in the vocabulary of ", vocabulary_.size(), ", which has no ",
            kUnknownText, " for such; remove it from the text");
   }

@@ -274,7 +274,7 @@ batch_size: 2
                  "the last layer gives (6, 5), but each of the 6 steps of the targets has one of 3 classes"),
                 ([self.text, "--set", "layers[0]={Affine: {nout: 4, init: Kaiming}}"], 2,
                  "the input is tokens, which only a layer that looks them up takes"),
-                (["sample", "m.safetensors", "--prompt", "abx"], 3, "'x', number 2 of its characters, is not in the vocabulary"),
+                (["sample", "m.safetensors", "--prompt", "abx"], 3, "'x', number 3 of its characters, is not in the vocabulary"),
                 (["sample", "m.safetensors", "--beam", "2", "--top_k", "1"], 2, "option --beam finds the likeliest text"),
                 (["sample", "m.safetensors", "--count", "2"], 2, "option --count: it is for images that a net makes"),
                 (["sample", "iris.safetensors"], 2, "its net was not trained on a text"),

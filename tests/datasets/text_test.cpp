@@ -74,7 +74,7 @@ TEST_CASE("texts as tokens, and back") {
                           "a text") == std::vector<int32_t>{0, 1, 0});
   CHECK(characters.appended(1, 0) == "\xc3\xa4");
   CHECK(error_of([&] { characters.encode("aab", "a text"); }) ==
-        "data: a text: 'b', number 2 of its characters, is not in the vocabulary of 2, which has no <unk> for such; "
+        "data: a text: 'b', number 3 of its characters, is not in the vocabulary of 2, which has no <unk> for such; "
         "remove it from the text");
   CHECK(Tokenizer(Vocabulary{TextUnit::byte, false, {}}).encode("\xff\x01", "") == std::vector<int32_t>{255, 1});
 }
