@@ -6,6 +6,14 @@ namespace neon {
 
 namespace {
 
+// A cost that compares two or more classes, of a net with one output.
+std::string objection_to_one(const char* cost, int64_t classes, const char* binary) {
+  if (classes > 0)
+    return text(cost, " compares ", classes, " classes, the last layer has 1 output; give it nout: ", classes);
+  return text(cost, " compares classes, and the targets are values: MeanSquared suits values, ", binary,
+              " targets of 0 and 1");
+}
+
 std::vector<int64_t> feature_axes(const Shape& shape) {
   std::vector<int64_t> axes;
   for (int axis = 1; axis < shape.rank(); ++axis) axes.push_back(axis);
@@ -32,8 +40,7 @@ struct CrossEntropyMulti : Parametrized<Cost, CrossEntropyMultiParams> {
   bool suits(TargetKind kind) const override { return kind == TargetKind::classes; }
   double gradient_scale() const override { return params.scale; }
   std::string objection(int64_t outputs, int64_t classes, const std::string& last) const override {
-    if (outputs < 2)
-      return "CrossEntropyMulti compares two or more classes, the last layer has 1 output; CrossEntropyBinary suits it";
+    if (outputs < 2) return objection_to_one("CrossEntropyMulti", classes, "CrossEntropyBinary");
     if (last != "softmax")
       return "CrossEntropyMulti takes the outputs of Softmax; give the last layer activation: Softmax";
     return Cost::objection(outputs, classes, last);
@@ -90,7 +97,7 @@ struct Focal : Parametrized<Cost, FocalParams> {
   using Parametrized::Parametrized;
   bool suits(TargetKind kind) const override { return kind == TargetKind::classes; }
   std::string objection(int64_t outputs, int64_t classes, const std::string& last) const override {
-    if (outputs < 2) return "Focal compares two or more classes, the last layer has 1 output; FocalBinary suits it";
+    if (outputs < 2) return objection_to_one("Focal", classes, "FocalBinary");
     if (last != "softmax")
       return "Focal takes the outputs of Softmax; give the last layer activation: Softmax, or take FocalBinary";
     return Cost::objection(outputs, classes, last);

@@ -322,6 +322,7 @@ int run_data_preview(const CommandLine& line) {
     fail(ErrorKind::config, in_quotes(given[1]), ": the preview is a PNG file; give a name that ends with .png");
   if (!line.of_verb.overwrite) check_preview_place(given[1]);
   const Data data = load_data(*spec.experiment, options_of(line, spec), spec.folder);
+  spec.experiment->fit_batch(line.run(), data.train.size());
   const std::string shown = spec.experiment->placing(
       [&] { return write_preview(*spec.experiment, data, line.run(), line.of_verb.count, given[1]); });
   print_result(text("wrote ", given[1], ": ", shown));

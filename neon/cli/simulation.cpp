@@ -93,6 +93,7 @@ class Simulation {
     options_.output_file.clear();
     options_.progress_bar = false;
     data_ = load_data(*spec_.experiment, options_, spec_.folder);
+    spec_.experiment->fit_batch(options_, data_.train.size());
     batch_ = step_options(options_, spec_.experiment->params).batch;
   }
 

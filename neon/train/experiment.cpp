@@ -206,6 +206,9 @@ std::vector<std::string> Experiment::advice(const StepGraph& graph, const DataLa
     const std::string place = place_of(key).to_string();
     out.push_back(text("warning: ", place, place.empty() ? "" : ": ", line));
   };
+  if (const int64_t usual = ExperimentParams().batch_size; !places_.contains("batch_size") && params.batch_size < usual)
+    out.push_back(text("note: batch_size: ", params.batch_size, ", the whole training set, which is smaller than the ",
+                       "default of ", usual, "; the spec may give another"));
   if (!cost()) return out;
   if (const std::string line = cost()->advice(graph.outputs, layout.classes); !line.empty())
     warn(params.cost ? "cost" : "outputs",
@@ -274,63 +277,7 @@ StepOptions step_options(const RunOptions& options, const ExperimentParams& para
   return out;
 }
 
-namespace {
-
-// About the size of the batch: the message begins with the option that gave it, or is about the key of the spec.
-template <typename... Parts>
-[[noreturn]] void refuse_batch(const RunOptions& options, int64_t batch, const Parts&... parts) {
-  if (options.batch_size) fail(ErrorKind::config, "-z ", batch, parts...);
-  fail_about("batch_size", batch, parts...);
-}
-
-}  // namespace
-
-void check_batch(const RunOptions& options, const StepOptions& step, const DataLayout& layout) {
-  if (step.batch > layout.train_size)
-    refuse_batch(options, step.batch, " is larger than the training set of ", layout.train_size, " samples; give ",
-                 layout.train_size, " or less");
-  if (step.batch == 1 && mixes(step))
-    fail_about("augment", "mixes each image with its neighbour in the batch, and a batch has one; give a larger ",
-               "batch_size, or leave out Mixup and CutMix");
-}
-
 bool mixes(const StepOptions& step) { return std::ranges::any_of(step.augment, &Augmentation::mixes); }
-
-namespace {
-
-// The first layer whose batch norm sees one value of each feature in each sample; empty without one.
-std::string normalised_over_samples(const Graph& graph, int64_t batch) {
-  for (int i = 0; i < graph.node_count(); ++i) {
-    const Node& node = graph.node(i);
-    if (!node.op->is(ops::batch_norm)) continue;
-    if (graph.shape(node.inputs[0]).elements() == batch * graph.shape(node.outputs[1]).elements()) return node.scope;
-  }
-  return "";
-}
-
-// The batch size nearest to `batch` whose last batch of an epoch is whole, or at least half of one, and not of 1.
-int64_t even_batch(int64_t batch, int64_t samples) {
-  for (int64_t distance = 1;; ++distance)
-    for (const int64_t other : {batch + distance, batch - distance}) {
-      if (other < 2 || other > samples) continue;
-      const int64_t left = samples % other;
-      if (left == 0 || (left > 1 && 2 * left >= other)) return other;
-    }
-}
-
-}  // namespace
-
-void check_last_batch(const RunOptions& options, const StepGraph& full, const StepOptions& step,
-                      const DataLayout& layout) {
-  if (step.batch < 2 || layout.train_size % step.batch != 1) return;
-  const std::string layer = normalised_over_samples(full.graph, step.batch);
-  if (layer.empty()) return;
-  const int64_t other = even_batch(step.batch, layout.train_size), left = layout.train_size % other;
-  refuse_batch(options, step.batch, ": of ", layout.train_size,
-               " training samples the last batch of an epoch has 1, of which batch norm in ", layer,
-               " would see one value of each feature: its variance is 0, and nothing would be learnt; give ", other,
-               ", ", left ? text("whose last batch has ", left) : "which leaves none over");
-}
 
 std::string check_steps(const StepOptions& options, int64_t steps) {
   if (options.accumulate > steps)

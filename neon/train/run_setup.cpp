@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/device/cuda_libraries.h"
+#include "neon/train/target_range.h"
 
 namespace neon {
 
@@ -10,10 +11,12 @@ RunSetup::RunSetup(Experiment& experiment_, Data data_, RunOptions options_, Ran
     : experiment(experiment_), data(std::move(data_)), options(std::move(options_)), ranks(ranks_) {
   const ExperimentParams& params = experiment.params;
   layout = layout_of(data);
+  experiment.fit_batch(options, layout.train_size);
   step = step_options(options, params);
   check_batch(options, step, layout);
   check_balance(params.class_weights, params.draws_by_class(), layout);
   check_class_weights(params.outputs, layout.targets);
+  check_target_range(experiment, data);
   if (params.reset_period > 0 && !layout.streams)
     fail_about("reset_period", "is for samples that are pieces of streams, whose states layers carry on; leave it out");
   epochs = options.epochs.value_or(params.epochs);

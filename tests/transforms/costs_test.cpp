@@ -180,7 +180,10 @@ TEST_CASE("several outputs need a cost each") {
 TEST_CASE("outputs that do not suit a cost are told, with a way to mend it") {
   CHECK(objection("CrossEntropyMulti", 10, 10, "softmax") == "");
   CHECK_THAT(objection("CrossEntropyMulti", 10, 10, "relu"), Catch::Contains("activation: Softmax"));
-  CHECK_THAT(objection("CrossEntropyMulti", 1, 2, "softmax"), Catch::Contains("CrossEntropyBinary suits it"));
+  for (const char* const cost : {"CrossEntropyMulti", "Focal"}) {
+    CHECK_THAT(objection(cost, 1, 2, "softmax"), Catch::EndsWith("the last layer has 1 output; give it nout: 2"));
+    CHECK_THAT(objection(cost, 1, 0, "none"), Catch::Contains("the targets are values: MeanSquared suits values"));
+  }
   CHECK(objection("CrossEntropyMulti", 7, 10, "softmax") == "the last layer has 7 outputs, the data set 10 classes");
   CHECK(objection("CrossEntropyBinary", 10, 10, "logistic") == "");
   CHECK_THAT(objection("CrossEntropyBinary", 10, 10, "tanh"), Catch::Contains("activation: Logistic"));
