@@ -180,6 +180,7 @@ class Reader {
   std::string help_asked_for() {
     if (!verb_given_ && !line_.operands.empty() && std::ranges::count(first_words(), line_.operands.front()))
       take_operand_as_verb(line_.operands.front());
+    if (!verb_given_ && !line_.operands.empty() && !verbs().empty()) check_is_file(line_.operands.front());
     if (!verb_given_) return help_of_all();
     std::string out;
     const std::string two = line_.operands.empty() ? "" : line_.verb + " " + line_.operands.front();

@@ -24,7 +24,8 @@ constexpr Option kOptions[] = {
      "Folder to find data sets in and to download them to. Default: NEON_DATA_DIR, else the cache folder."},
     {"-r,--rng_seed", "N", run, "rng_seed", takes_data | takes_seed,
      "Seed of all random numbers; the same seed repeats a run. Default: the spec's, else a new one for each run."},
-    {"-z,--batch_size", "N", run, "batch_size", takes_data, "Samples in a step. Default: the spec's, else 128."},
+    {"-z,--batch_size", "N", run, "batch_size", takes_data,
+     "Samples in a step. Default: the spec's, else 128 or, where they are fewer, all."},
     {"-e,--epochs", "N", run, "epochs", takes_training, "Passes over the training set. Default: the spec's, else 10."},
     {"--model_file", "FILE", run, "model_file", takes_training,
      "Start from the weights of this checkpoint that fit the net; where its run averaged them (ema), from the "
@@ -315,7 +316,31 @@ constexpr Option kOptions[] = {
     {"--version", "", line, "version", 0, "Print the version."},
 };
 
+struct OwnMeaning {
+  std::string_view verb, flags, sentence;
+};
+constexpr OwnMeaning kOwnMeanings[] = {
+    {"plot", "-o,--output_file", "Write the page to this file, as report.html."},
+    {"export", "-o,--output_file", "File or folder for the arrays. Default: a name made from the checkpoint's."},
+    {"predict", "-o,--output_file", "Write the lines to this file. Default: they are printed."},
+    {"predict", "--top_k", "Classes to print for each sample, the likeliest first. Default: 1."},
+    {"sample", "--top_k", "Draw from so many of the likeliest tokens. Default: all."},
+    {"plot", "--csv", "Print every point of every curve as CSV."},
+    {"export", "--csv", "Write each array as a table (CSV)."},
+    {"predict", "--sheet", "Draw the first samples on a sheet, images only."},
+    {"eval", "--sheet", "Draw the samples that the net is worst at on a sheet, images only."},
+    {"predict", "--format", "Form of the results. Default: csv."},
+    {"eval", "--format", "Form of the results. Default: a line to read."},
+    {"data preview", "--count", "Images to show, at most a batch. Default: 64."},
+};
+
 }  // namespace option_table
+
+std::string_view sentence_for(const Option& option, std::string_view verb) {
+  for (const auto& own : option_table::kOwnMeanings)
+    if (own.verb == verb && own.flags == option.flags) return own.sentence;
+  return option.sentence;
+}
 
 std::span<const Option> all_options() { return option_table::kOptions; }
 

@@ -24,6 +24,9 @@ struct Option {
 
 std::span<const Option> all_options();
 
+// The sentence of an option in the help of a verb, for which it may have a meaning of its own.
+std::string_view sentence_for(const Option& option, std::string_view verb);
+
 struct Verb;
 // Whether an option means something to a verb.
 bool takes(const Verb& verb, const Option& option);

@@ -42,15 +42,15 @@ constexpr Section kSections[] = {
     {"Every verb", [](const Option& o) { return o.holder == Holder::line && !o.groups; }},
 };
 
-// Sections with the options that `is_wanted` accepts.
-std::string sections(auto&& is_wanted, bool with_verbs) {
+// Sections with the options that `is_wanted` accepts, as a verb means them; null: each names its verbs.
+std::string sections(auto&& is_wanted, const Verb* verb) {
   std::string out;
   for (const Section& section : kSections) {
     std::string lines;
     for (const Option& option : all_options())
       if (section.holds(option) && is_wanted(option)) {
-        const std::string of = with_verbs ? verbs_of(option) : "", before = of.empty() ? "" : "With " + of + ": ";
-        lines += entry(spelled(option), text(before, option.sentence));
+        const std::string of = verb ? "" : verbs_of(option), before = of.empty() ? "" : "With " + of + ": ";
+        lines += entry(spelled(option), text(before, sentence_for(option, verb ? verb->name : "")));
       }
     if (!lines.empty()) out += text("\n", section.title, ":\n", lines);
   }
@@ -78,13 +78,13 @@ std::string verbs_of(const Option& option) {
 std::string help_of_all() {
   std::string out = "neon trains neural networks from a YAML spec.\n\nVerbs:\n";
   for (const Verb* verb : verbs()) out += entry(usage_of(*verb), text(verb->sentence, "."));
-  out += sections([](const Option&) { return true; }, true);
+  out += sections([](const Option&) { return true; }, nullptr);
   return out + "\nneon VERB --help explains a verb, neon help NAME everything that a spec can name.\n";
 }
 
 std::string help_of(const Verb& verb) {
   return text(usage_of(verb), "\n  ", verb.sentence, ".\n",
-              sections([&](const Option& option) { return takes(verb, option); }, false));
+              sections([&](const Option& option) { return takes(verb, option); }, &verb));
 }
 
 }  // namespace neon
