@@ -5,6 +5,7 @@
 
 #include "datasets/image_labels.h"
 #include "datasets/store_files.h"
+#include "neon/core/counted.h"
 #include "neon/core/text.h"
 
 namespace neon {
@@ -105,8 +106,9 @@ class Arranger {
     }
     out.classes = {classes.begin(), classes.end()};
     if (classes.size() < least_)
-      fail(ErrorKind::data, store_.path(), ": has training images of ", classes.size(),
-           " class(es), at least two are needed: train/CLASS/IMAGE or CLASS/IMAGE");
+      fail(ErrorKind::data, store_.path(), ": has training images of ",
+           counted(int64_t(classes.size()), "class", "classes"),
+           ", at least two are needed: train/CLASS/IMAGE or CLASS/IMAGE");
     for (size_t i = 0; i < paths_.size(); ++i) {
       const auto found = std::ranges::find(out.classes, class_of(i));
       if (found == out.classes.end())
@@ -121,8 +123,8 @@ class Arranger {
     for (size_t i = 0; i < names_.size(); ++i)
       if (part_of(i) == LabelledImage::train) seen.insert(labels_.labels[i]);
     if (seen.size() < least_)
-      fail(ErrorKind::data, store_.path(), ": has training images of ", seen.size(),
-           " class(es), by their files KEY.cls; at least two are needed");
+      fail(ErrorKind::data, store_.path(), ": has training images of ",
+           counted(int64_t(seen.size()), "class", "classes"), ", by their files KEY.cls; at least two are needed");
     for (int32_t k = 0; k <= *seen.rbegin(); ++k) out.classes.push_back(std::to_string(k));
     for (size_t i = 0; i < names_.size(); ++i) {
       if (labels_.labels[i] > *seen.rbegin())

@@ -13,6 +13,7 @@
 #include "neon/cli/slow_note.h"
 #include "neon/cli/stored_places.h"
 #include "neon/cli/target_reports.h"
+#include "neon/cli/untrained_phase.h"
 #include "neon/cli/verb.h"
 #include "neon/core/paths.h"
 #include "neon/report/net_nodes.h"
@@ -34,6 +35,19 @@ void note_other_set(const EvaluatedSet& set, const Data& data, const std::string
   const std::string then = part_of(of_run, set.name), now = fingerprint(set.split, set.name, data);
   if (set.split.size() > 0 && !then.empty() && !same_data(then, now))
     print_message(text("note: the ", set.name, " set is not the run's: then ", then, ", now ", now));
+}
+
+// The data of another place, whose table may have no targets.
+Data load_evaluated(const Experiment& experiment, const RunOptions& options, const FormerRun& former,
+                    const std::string& other) {
+  try {
+    return load_data(experiment, options, options.spec_dir, &former);
+  } catch (const Error& error) {
+    const std::string_view said = error.what();
+    if (other.empty() || said.find("target: ") == said.npos || said.find(" has no column ") == said.npos) throw;
+    fail(error.kind(), said, "; neon predict ", shell_word(former.run.file.path), " ", shell_word(other),
+         " prints outputs without targets");
+  }
 }
 
 // The samples that are evaluated: those of the run at its end, or all of another place.
@@ -152,7 +166,9 @@ int run_eval(const CommandLine& given) {
   const bool asked = choose_backend(line, options, experiment);
   const auto waking = wake_gpu(options, experiment);
   const FormerRun former{opened.run, false, may_fetch(line, options), read_limits(line, opened, path), !other.empty()};
-  const Data data = load_data(experiment, options, options.spec_dir, &former);
+  const Data data = load_evaluated(experiment, options, former, other);
+  if (const std::string said = untrained_phase(experiment, opened.run.position, path); !said.empty())
+    print_message(text("warning: ", path, ": ", said));
   if (!other.empty()) check_columns(data, opened.run.meaning, other);
   const EvaluatedSet set = evaluated_set(data, other);
   if (other.empty()) note_other_set(set, data, opened.run.position.data);

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "datasets/tar.h"
 #include "neon/core/nearest_file.h"
 #include "neon/core/paths.h"
 #include "neon/spec/yaml.h"
@@ -58,6 +59,22 @@ std::string as_json(const std::string& value) {
   return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+// How samples of a net whose data set has no path are given.
+std::string other_set(const SampleMeaning& trained, const std::string& path) {
+  const auto set = [&](const std::string& params) {
+    return text("name its files with --set, or another data set: --set ", shell_word(text("dataset={", params, "}}")));
+  };
+  std::error_code ignored;
+  const std::string at = text(": {path: ", yaml_text(path));
+  const bool folder = std::filesystem::is_directory(path, ignored) || is_tar_name(path);
+  if (!trained.is_image()) return set("CSV" + at);
+  if (!folder)
+    return text("the net takes images ", trained.sample, ", give a folder or .tar of images, with a folder for each ",
+                "class");
+  const SampleSize size(trained.sample[1], trained.sample[2]);
+  return set(text("ImageFolder", at, ", size: ", size.to_string(), ", channels: ", trained.sample[0]));
+}
+
 }  // namespace
 
 CommandLine line_for_data(const CommandLine& line, const OpenedRun& opened, const std::string& path) {
@@ -65,8 +82,7 @@ CommandLine line_for_data(const CommandLine& line, const OpenedRun& opened, cons
   const Field* const place = overrides.field("path");
   if (!place)
     fail(ErrorKind::config, path, ": the net was trained with the data set ", overrides.name(),
-         ", which is read from no single file or folder; name its files with --set, or another data set: --set ",
-         shell_word(text("dataset={ImageFolder: {path: ", yaml_text(path), ", size: 28, channels: 1}}")));
+         ", which is read from no single file or folder; ", other_set(opened.run.meaning, path));
   std::error_code ignored;
   const bool pattern = path.find_first_of("*{") != path.npos;
   if (!pattern && !std::filesystem::exists(path, ignored))

@@ -11,6 +11,7 @@
 #include "neon/cli/session.h"
 #include "neon/cli/simulation.h"
 #include "neon/cli/verb.h"
+#include "neon/core/counted.h"
 #include "neon/core/message.h"
 #include "neon/core/paths.h"
 #include "neon/report/net_nodes.h"
@@ -88,6 +89,7 @@ int64_t samples_there(const DataCheck& check, int64_t samples, int64_t batch) {
 void inspect_graph(Inspected& out) {
   Experiment& experiment = *out.spec.experiment;
   out.layout = layout_of(out.check);
+  experiment.fit_batch(out.options, out.check.train_size);
   out.step = step_options(out.options, experiment.params);
   check_balance(experiment.params.class_weights, experiment.params.draws_by_class(), out.layout);
   check_class_weights(experiment.params.outputs, out.layout.targets);
@@ -262,10 +264,10 @@ int run_check(const CommandLine& line) {
     if (!p.trained) frozen += p.shape.elements();
     biases = biases || p.shape.rank() == 1;  // weights have more axes
   }
-  print_result(text("spec    ", line.operands.front(), ": ", in.spec.experiment->network().layer_count(), " layers, ",
-                    parameters, " parameters, ", frozen ? text(frozen, " of them frozen, ") : "",
-                    name_of(in.step.dtype), ", batch ", in.step.batch, ", ",
-                    in.options.epochs.value_or(in.spec.experiment->params.epochs), " epochs"));
+  print_result(text("spec    ", line.operands.front(), ": ",
+                    counted(in.spec.experiment->network().layer_count(), "layer"), ", ", parameters, " parameters, ",
+                    frozen ? text(frozen, " of them frozen, ") : "", name_of(in.step.dtype), ", batch ", in.step.batch,
+                    ", ", counted(in.options.epochs.value_or(in.spec.experiment->params.epochs), "epoch")));
   print_phases(in);
   print_default_inits(in.graph().parameters);
   if (!biases) print_result("note    no layer has a bias; add `bias: {Constant: 0}` to the layers that need one");

@@ -91,7 +91,8 @@ int run_new_photos(const CommandLine& line) {
   if (!split)
     lines.push_back({"test", "auto", "          # a fifth of the images is kept for the test; none trains with all"});
   const std::string spec =
-      text(data.spec(lines), "augment:               # random changes of the training images\n  - RandomCrop: ",
+      text("# neon data check SPEC reads every image; on_bad_sample: skip, in the data set, leaves damaged ones out\n",
+           data.spec(lines), "augment:               # random changes of the training images\n  - RandomCrop: ",
            crops ? text("{size: ", kCrop, "}") : "{pad: 2}",
            "\n  - Flip               # leave this out where left and right differ, as in writing\n"
            "normalize: true        # channels to mean 0 and deviation 1\nlayers:\n",

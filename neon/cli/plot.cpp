@@ -45,7 +45,10 @@ std::vector<std::string> plotted_paths(const CommandLine& line) {
 
 void note_runs_without_curves(const std::vector<ReportedRun>& runs) {
   for (const ReportedRun& run : runs)
-    if (run.curves.empty()) print_message("note: " + run.path + " has no curves to show");
+    if (run.curves.empty())
+      print_message(
+          text("note: ", run.path, " has no curves to show",
+               run.curves_in.empty() ? "" : "; neon plot " + shell_word(run.curves_in) + " shows those of its run"));
 }
 
 // Serves the runs until Ctrl-C. They are read anew for each answer, from the files that the command line names.

@@ -12,6 +12,7 @@
 #include "neon/cli/sample_sheet.h"
 #include "neon/cli/samples.h"
 #include "neon/cli/target_columns.h"
+#include "neon/cli/untrained_phase.h"
 #include "neon/cli/verb.h"
 #include "neon/train/atomic_file.h"
 #include "neon/train/csv_text.h"
@@ -221,6 +222,8 @@ int run_predict(const CommandLine& line) {
   const StoredData stored = stored_data(opened.run, opened.spec);
   const auto sources = open_samples({line.operands.begin() + 1, line.operands.end()}, stored);
   check_sheet_options(line);
+  if (const std::string said = untrained_phase(*opened.experiment, opened.run.position, path); !said.empty())
+    print_message(text("warning: ", path, ": ", said));
   const bool of_classes = stored.classes > 0 || std::ranges::any_of(stored.outputs, [](const NamedTarget& target) {
                             return target.kind == TargetKind::classes;
                           });

@@ -14,6 +14,7 @@
 
 #include "neon/cli/rank_endings.h"
 #include "neon/cli/rank_process.h"
+#include "neon/core/counted.h"
 #include "neon/core/threads.h"
 #include "neon/train/clock.h"
 #include "neon/train/terminal.h"
@@ -234,6 +235,9 @@ int start_ranks(const CommandLine& line) {
   if (!can_run_again(line))
     fail(ErrorKind::config, "-m ", line.ranks, " reads the spec and the file of options once for each rank, and one ",
          "of them is a pipe; write it to a file");
+  if (const int most = available_processors(); line.run().backend == "cpu" && line.ranks > most)
+    print_message(text("note: -m ", line.ranks, ": the processes take turns on ", counted(most, "processor"), "; ",
+                       most, most == 1 ? " process trains" : " processes train", " as fast"));
   return Launch(line, int(line.ranks)).run();
 }
 

@@ -13,6 +13,7 @@
 #include "neon/train/checkpoint_verify.h"
 #include "neon/train/log_file.h"
 #include "neon/train/metrics_file.h"
+#include "neon/train/terminal.h"
 
 namespace neon {
 
@@ -133,6 +134,11 @@ void for_each_output(const CommandLine& line, const RunOptions& options, auto&& 
 }  // namespace
 
 void check_outputs(const CommandLine& line, const RunOptions& options) {
+  if (const std::string small = lower(options.output_file); line.run_options.find("output_file"))
+    for (const char* const ending : {".html", ".htm", ".csv", ".json", ".txt", ".png", ".yaml", ".safetensors"})
+      if (small.ends_with(ending))
+        print_message(text("warning: -o ", options.output_file, ": the metrics are written as HDF5 under this name; ",
+                           "neon plot ", options.output_file, " -o report.html writes a page"));
   for_each_output(line, options, [&](const OutputOption& output, const std::string& path) {
     if (path.ends_with(".part"))
       fail(ErrorKind::config, output.option, " ", path,

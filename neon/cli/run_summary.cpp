@@ -6,6 +6,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "neon/cli/untrained_phase.h"
+#include "neon/core/counted.h"
 #include "neon/core/paths.h"
 #include "neon/train/atomic_file.h"
 #include "neon/train/best_result.h"
@@ -67,7 +69,7 @@ std::vector<std::string> outcome(const RunResult& result, const Experiment& expe
     out.push_back(text("training: cost ", cost_text(*result.cost), " in the last epoch  (", data.source, ")"));
   // A run that goes on keeps its seed, wherever that is from, and takes no other.
   const bool fixed_seed = line.verb == "train" && options.deterministic && !options.rng_seed;
-  out.push_back(text("trained ", at.epoch, " epochs in ", duration_text(at.seconds), ", seed ", at.seed,
+  out.push_back(text("trained ", counted(at.epoch, "epoch"), " in ", duration_text(at.seconds), ", seed ", at.seed,
                      fixed_seed ? " (from --deterministic; -r N sets another)" : ""));
   if (result.waiting) {
     constexpr double kMuch = 0.1;
@@ -86,7 +88,8 @@ std::string best_file(const RunOptions& options) {
 }
 
 // The command to try next; "" for none.
-std::string next_command(const RunResult& result, const RunOptions& options, const CommandLine& line) {
+std::string next_command(const RunResult& result, const Experiment& experiment, const RunOptions& options,
+                         const CommandLine& line) {
   const std::string program = shell_word(line.program), &save = options.save_path, best = best_file(options);
   std::vector<std::string> keep = {"-s", unused_name("model", ".safetensors", options)};
   if (options.output_file.empty()) keep.insert(keep.end(), {"-o", unused_name("run", ".h5", options)});
@@ -95,6 +98,8 @@ std::string next_command(const RunResult& result, const RunOptions& options, con
   if (!result.saved && again) return again_with(line, {});
   if (!result.saved) return "";
   if (result.signal) return text(program, " resume ", operand_word(save));
+  if (!untrained_phase(experiment, result.position, save).empty())
+    return text(program, " resume ", operand_word(save), " -e ", experiment.params.epochs);
   if (!result.results.empty()) return text(program, " eval ", operand_word(best.empty() ? save : best));
   return text(program, " resume ", operand_word(save), " -e ", 2 * result.position.epoch);  // no test set
 }
@@ -105,15 +110,16 @@ std::vector<std::string> run_summary(const RunResult& result, const Experiment& 
                                      const RunOptions& options, const CommandLine& line) {
   const Position& at = result.position;
   std::vector<std::string> out = outcome(result, experiment, data, options, line);
-  if (at.skipped)
-    out.push_back(text("skipped ", at.skipped, at.skipped == 1 ? " step that overflowed" : " steps that overflowed"));
+  if (at.skipped) out.push_back(text("skipped ", counted(at.skipped, "step"), " that overflowed"));
   for (const std::string& file : result.files)
     if (options.run_folder.empty() || folder_of(file) != options.run_folder) out.push_back("wrote " + file);
   if (const std::string best = best_file(options); !best.empty() && at.best)
     out.push_back(text("best: ", best, ", epoch ", at.best_epoch, ", ", best_text(at, experiment, result.set)));
   if (!options.run_folder.empty() && result.saved)
     out.push_back(text("last: ", options.save_path, ", epoch ", at.epoch));
-  if (const std::string next = next_command(result, options, line); !next.empty()) out.push_back("next: " + next);
+  if (options.save_path.empty() && !result.signal) out.push_back("nothing was saved: -s FILE saves the net");
+  if (const std::string next = next_command(result, experiment, options, line); !next.empty())
+    out.push_back("next: " + next);
   return out;
 }
 

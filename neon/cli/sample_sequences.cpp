@@ -137,7 +137,8 @@ std::unique_ptr<SampleSource> sequences_in(const std::string& content, const std
   if (!stored.sequence || (!is_array && !is_text)) return nullptr;
   if (!stored.vocabulary.empty() && !is_array) {
     if (stored.label_of == LabelOf::step)
-      fail(ErrorKind::config, name, ": the net goes on with texts, and has no class for them; neon sample prints how");
+      fail(ErrorKind::config, name, ": the net goes on with texts, and has no class for them; neon sample ",
+           shell_word(stored.checkpoint), " --prompt 'WORDS' prints how");
     return texts_in(content, name, prefix, stored);
   }
   if (stored.tokens > 0 || stored.sample.rank() != 2) return nullptr;

@@ -9,6 +9,7 @@
 #include "datasets/csv_dialect.h"
 #include "datasets/table_header.h"
 #include "neon/cli/samples.h"
+#include "neon/core/counted.h"
 #include "neon/core/message.h"
 
 namespace neon {
@@ -129,6 +130,9 @@ class SampleTable {
   }
 
   void check_width() const {
+    if (trained_.codes.empty() && stored_.is_image() && int64_t(features_) != stored_.sample.elements())
+      fail(ErrorKind::data, name_, ": the net takes images ", stored_.sample, ", ", stored_.sample.elements(),
+           " numbers a row; the table has ", counted(int64_t(count_), "column"));
     if (!trained_.codes.empty() && features_ != trained_.codes.size())
       fail(ErrorKind::data, name_, ": has ", count_, " columns; the net takes ", trained_.codes.size(),
            trained_.features.empty() ? std::string() : text(": ", list_text(trained_.features)), "; read with ",
@@ -166,11 +170,11 @@ class SampleTable {
       else place_[found->second] = int64_t(&feature - trained_.features.data());
     }
     features_ = trained_.features.size();
-    if (!missing.empty())
-      fail(ErrorKind::data, name_, ": has no column ", in_quotes(missing.front()), did_you_mean(missing.front(), all),
-           missing.size() > 1 ? text(", nor ", missing.size() - 1, " more of those that the net takes") : "",
-           " (the net takes ", list_text(trained_.features), "); read with ", delimiter_text(), " between cells");
-    note_unknown(all);
+    if (missing.empty()) return note_unknown(all);
+    const std::string hint = did_you_mean(missing.front(), all);
+    for (std::string& one : missing) one = in_quotes(one);
+    fail(ErrorKind::data, name_, ": has no ", missing.size() > 1 ? "columns " : "column ", list_text(missing), hint,
+         " (the net takes ", list_text(trained_.features), "); read with ", delimiter_text(), " between cells");
   }
 
   void note_unknown(const std::vector<std::string>& names) {

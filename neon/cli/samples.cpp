@@ -172,8 +172,8 @@ class Opener {
         return out_.push_back(std::move(found));
     if (format == Format::none)
       fail(ErrorKind::config, path,
-           ": samples are read from .csv, .npy, .npz, IDX (-ubyte), HDF5 (.h5), .jpg and .png files, a folder or .tar "
-           "of images, or from stdin as -");
+           ": samples are read from .csv, .npy, .npz, IDX (-ubyte), HDF5 (.h5) and images, folders and .tar of images, "
+           "or from stdin as -; images are .jpg, .png, .bmp, .gif, .tif and .webp");
     out_.push_back(std::make_unique<ArraySamples>(
         [path, format, &stored = stored_] { return read_array(path, format, stored); }, path, prefix(path), stored_));
   }

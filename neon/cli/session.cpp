@@ -7,6 +7,7 @@
 
 #include "datasets/streaming.h"
 #include "neon/cli/arguments.h"
+#include "neon/cli/data_checks.h"
 #include "neon/cli/rank_process.h"
 #include "neon/cli/slow_note.h"
 #include "neon/cli/verb.h"
@@ -196,18 +197,14 @@ auto of_dataset(const Experiment& experiment, auto&& work) {
   });
 }
 
-// Throws a data error for a target that has the class by which a cost of sequences means no label.
-void check_blanks(const Experiment& experiment, const Data& data) {
-  const auto& cost = experiment.params.cost;
-  if (data.label_of != LabelOf::sequence || !cost || cost->blank() < 0) return;
-  const std::pair<const char*, const Split*> splits[] = {
-      {"training", &data.train}, {"validation", &data.validation}, {"test", &data.test}};
-  for (const auto& [name, split] : splits) {
-    const int64_t count = split->size() > 0 ? split->label_count() : 0;
-    for (int64_t i = 0; i < count; ++i)
-      if (split->label(i) == cost->blank())
-        fail(ErrorKind::data, data.source, ": ", name, " sample ", i / (count / split->size()), " has the label ",
-             cost->blank(), ", which is the blank of the cost; number labels from 1, or give the cost another blank");
+// What `load` gives. Where the file of a checkpoint's data set is gone, the error tells how to name another place.
+Data of_former(const FormerRun* former, const Experiment& experiment, const DataContext& context, auto&& load) {
+  try {
+    return of_dataset(experiment, load);
+  } catch (const Error& error) {
+    if (!former || former->other_samples || error.kind() != ErrorKind::data || !lacks_path(experiment, context)) throw;
+    fail(ErrorKind::data, error.what(), "; ", former->run.file.path,
+         " reads its data there, --set dataset.path=", "PLACE reads them from another place");
   }
 }
 
@@ -235,7 +232,7 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
   if (former) context.targets = former->run.meaning.targets, context.tokens = former->run.meaning.tokens;
   if (former) context.some_classes = former->other_samples;
   if (former && former->goes_on) context.streams = was_streamed(former->run.position.data);
-  Data data = of_dataset(experiment, [&] {
+  Data data = of_former(former, experiment, context, [&] {
     const SlowNote note("reading the data set ...");
     return experiment.params.dataset->load(context);
   });

@@ -20,6 +20,7 @@ void take_text(const Setting& spec, std::string_view name, std::string& to) {
 StoredData stored_data(const StoredRun& run, const Setting& spec) {
   StoredData out;
   out.meaning() = run.meaning;
+  out.checkpoint = run.file.path;
   if (const Setting* const outputs = spec.find("outputs"); outputs && outputs->is_map())
     for (const auto& entry : outputs->entries)
       for (const NamedTarget& target : out.targets)

@@ -14,7 +14,9 @@
 #include "neon/cli/session.h"
 #include "neon/cli/slow_note.h"
 #include "neon/cli/stored_places.h"
+#include "neon/cli/untrained_phase.h"
 #include "neon/cli/verb.h"
+#include "neon/core/counted.h"
 #include "neon/core/paths.h"
 #include "neon/train/class_names.h"
 #include "neon/train/clock.h"
@@ -177,6 +179,17 @@ int run_train(const CommandLine& line) {
   return train(*trainer, *spec.experiment, data, options, line);
 }
 
+// Prints where a run goes on, and whether it has anything left to do.
+void print_place(const OpenedRun& opened, const RunOptions& options, const std::string& path) {
+  const Position& at = opened.run.position;
+  print_message(text("going on after epoch ", at.epoch, ", step ", at.step_in_epoch));
+  const int64_t epochs = options.epochs.value_or(opened.experiment->params.epochs);
+  if (at.epoch < epochs) return;
+  const std::string its = counted(epochs, "epoch"), untrained = untrained_phase(*opened.experiment, at, path);
+  const std::string done = at.epoch > epochs ? text(counted(at.epoch, "epoch"), ", more than ", epochs) : "its " + its;
+  print_message(text("the run has done ", done, "; ", untrained.empty() ? "-e N trains on to epoch N" : untrained));
+}
+
 int run_resume(const CommandLine& line) {
   outlive_closed_pipes();
   if (starts_ranks(line)) return start_ranks(line);
@@ -201,15 +214,6 @@ int run_resume(const CommandLine& line) {
   if (former.limits) forget_forbidden_places(options, *former.limits);
   if (leads()) make_own_key();
   RunPlace place = searches || new_run.empty() ? RunPlace() : RunPlace(line, new_run, options);
-  const Position& at = opened.run.position;
-  print_message(text("going on after epoch ", at.epoch, ", step ", at.step_in_epoch));
-  if (!searches && new_run.empty()) print_message("writes " + written_files(options));
-  const int64_t epochs = options.epochs.value_or(opened.experiment->params.epochs);
-  if (at.epoch >= epochs) {
-    const std::string done =
-        at.epoch > epochs ? text(at.epoch, " epochs, more than ", epochs) : text("its ", epochs, " epochs");
-    print_message(text("the run has done ", done, "; -e N trains on to epoch N"));
-  }
   ClearedOutputs cleared;
   if (leads()) cleared = clear_outputs(line, options);
   const auto trainer = opened.experiment->placing([&] {
@@ -218,6 +222,8 @@ int run_resume(const CommandLine& line) {
       return std::make_unique<Trainer>(*opened.experiment, data, options, &opened.run, std::nullopt, own_ranks());
     });
   });
+  print_place(opened, options, path);
+  if (!searches && new_run.empty()) print_message("writes " + written_files(options));
   cleared.settle();
   place.settle(options);
   if (searches) end_search(*trainer);

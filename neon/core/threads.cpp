@@ -35,14 +35,6 @@ int bound_processors() {
   return out;
 }
 
-int processors() {
-  cpu_set_t mask;
-  int threads = bound_processors();
-  if (threads == 0 && sched_getaffinity(0, sizeof mask, &mask) == 0) threads = CPU_COUNT(&mask);
-  static const int of_groups = processors_of_cgroups();  // read once: it is asked for often
-  return std::max(1, std::min(threads, of_groups));
-}
-
 // The first number of a list such as "4,2": of threads at the outermost level, those inside it follow. 0 for any other
 // text.
 int first_number(std::string_view list) {
@@ -59,16 +51,24 @@ int first_number(std::string_view list) {
 
 }  // namespace
 
+int available_processors() {
+  cpu_set_t mask;
+  int threads = bound_processors();
+  if (threads == 0 && sched_getaffinity(0, sizeof mask, &mask) == 0) threads = CPU_COUNT(&mask);
+  static const int of_groups = processors_of_cgroups();  // read once: it is asked for often
+  return std::max(1, std::min(threads, of_groups));
+}
+
 int available_threads() {
   const char* wanted = std::getenv("OMP_NUM_THREADS");
-  const int most = std::min(processors(), team_limit()), number = wanted ? first_number(wanted) : 0;
+  const int most = std::min(available_processors(), team_limit()), number = wanted ? first_number(wanted) : 0;
   return number > 0 ? std::min(most, number) : most;
 }
 
 std::string threads_note() {
   const char* wanted = std::getenv("OMP_NUM_THREADS");
   if (!wanted) return "";
-  const int processors_here = processors(), most = std::min(processors_here, team_limit()),
+  const int processors_here = available_processors(), most = std::min(processors_here, team_limit()),
             number = first_number(wanted);
   if (number > 0 && number <= most) return "";
   const char* why = ", not a number of threads (1 or more)";

@@ -9,6 +9,9 @@ namespace neon {
 // 1.
 int available_threads();
 
+// Processors that this process may use, by the same mask and groups.
+int available_processors();
+
 // Why neon uses another number of threads than OMP_NUM_THREADS: it is not a number of threads, or it is more than the
 // processors or than OpenMP's limits. Empty where it is unset or obeyed.
 std::string threads_note();

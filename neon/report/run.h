@@ -48,6 +48,7 @@ struct RunText {
 
 struct ReportedRun {
   std::string path, name, status;
+  std::string curves_in;  // the folder that has the curves of a checkpoint without any beside it; "": none
   Timeline timeline;
   std::vector<Curve> curves;
   std::vector<HistogramCurve> histograms;

@@ -270,6 +270,8 @@ ReportedRun run_of_checkpoint(const std::string& path, std::vector<std::string>&
     out.facts = facts_of("spec", run.spec);
     out.facts.insert(out.facts.end(), {{"run", "status", out.status}, {"run", "epochs", epoch}});
     out.documents.push_back({"spec", write_yaml(run.spec)});
+    const std::string& folder = run.options.run_folder;
+    if (!folder.empty() && stat(join_path(folder, kRunMetricsFile).c_str(), &status) == 0) out.curves_in = folder;
   }
   out.path = path;
   out.name = shown_name(path);

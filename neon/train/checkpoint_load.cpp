@@ -1,6 +1,10 @@
 // Loading the newest checkpoint that verifies.
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <filesystem>
+
+#include "neon/core/message.h"
 #include "neon/core/nearest_file.h"
 #include "neon/train/checkpoint.h"
 #include "neon/train/checkpoint_verify.h"
@@ -13,6 +17,17 @@ namespace {
 bool exists(const std::string& path) {
   struct stat status;
   return stat(path.c_str(), &status) == 0;
+}
+
+// The nearest name; where none is near, the runs of this folder.
+std::string nearest_or_runs(const std::string& given) {
+  if (const std::string near = nearest_file(given); !near.empty()) return near;
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at("runs", error), end; !error && at != end; at.increment(error))
+    names.push_back(at->path().string());
+  std::ranges::sort(names);
+  return names.empty() ? "" : text("; the runs here are ", list_text(names, ", ", 3));
 }
 
 // Runs that are known.
@@ -61,7 +76,7 @@ TensorFile load_checkpoint(const std::string& given, std::vector<std::string>& w
     }
   }
   if (reasons.size() == 1 && !exists(path))
-    fail(ErrorKind::data, given, ": there is no such checkpoint", nearest_file(given));
+    fail(ErrorKind::data, given, ": there is no such checkpoint", nearest_or_runs(given));
   if (reasons.size() == 1) fail(ErrorKind::data, reasons.front());
   fail(ErrorKind::data, "no sound checkpoint at ", given, ": ", join(reasons, "; "));
 }

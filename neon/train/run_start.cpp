@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "backends/elementwise/kernels.h"
+#include "neon/core/counted.h"
 #include "neon/core/team.h"
 #include "neon/core/threads.h"
 #include "neon/core/version.h"
@@ -22,7 +23,7 @@ uint64_t fresh_seed() { return uint64_t(std::chrono::system_clock::now().time_si
 std::vector<std::string> differences(const Position& then, const Position& here) {
   std::vector<std::string> out;
   if (here.threads < then.threads)
-    out.push_back(text("note: the run had ", then.threads, " threads, now ", here.threads,
+    out.push_back(text("note: the run had ", counted(then.threads, "thread"), ", now ", here.threads,
                        ": results may differ in the last bits"));
   if (here.simd != then.simd)
     out.push_back(text("note: the run used x86-64-", then.simd, ", now x86-64-", here.simd,
@@ -40,11 +41,11 @@ std::vector<std::string> differences(const Position& then, const Position& here)
   return out;
 }
 
-void resume_from(const StoredRun& stored, int64_t accumulate, RunStart& start) {
+void resume_from(const StoredRun& stored, const std::string& source, int64_t accumulate, RunStart& start) {
   const Position here = start.position, &then = stored.position;
   if (!same_data(here.data, then.data))
-    fail(ErrorKind::data, "the data are not those that the run began with: then ", then.data, ", now ", here.data,
-         "; put the former data back, or start another run from these weights with --model_file");
+    fail(ErrorKind::data, source, ": the data are not those that the run began with: then ", then.data, ", now ",
+         here.data, "; put the former data back, or start another run from these weights with --model_file");
   start.notes = differences(then, here);
   start.position = then;
   if (then.updates < 0) start.position.updates = (then.step - then.skipped) / accumulate;  // of an older neon
@@ -76,7 +77,7 @@ RunStart start_of_run(const RunSetup& setup, const StoredRun* resume, std::optio
   position.device = setup.device_name;
   position.cuda = setup.cuda;
   if (resume || !options.save_path.empty()) position.data = fingerprint(setup.data);
-  if (resume) resume_from(*resume, setup.step.accumulate, start);
+  if (resume) resume_from(*resume, setup.data.source, setup.step.accumulate, start);
   return start;
 }
 

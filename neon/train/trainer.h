@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "neon/core/counted.h"
 #include "neon/train/batch_norm_tuner.h"
 #include "neon/train/evaluations.h"
 #include "neon/train/made_images.h"
@@ -38,7 +39,7 @@ class Trainer {
   const TakenWeights& taken() const { return taken_; }
   RunReport& report() { return report_; }
   int64_t threads() const { return start_.position.threads; }
-  std::string device_text() const { return setup_.gpu ? setup_.device_name : text(threads(), " threads"); }
+  std::string device_text() const { return setup_.gpu ? setup_.device_name : counted(threads(), "thread"); }
 
  private:
   // Before the first step (trainer_start.cpp).

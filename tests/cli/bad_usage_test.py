@@ -143,9 +143,9 @@ class Usage(Case):
         self.neon("-e", "1", "--set", "epochs=1", "-b", "cpu", "--set", "backend=cpu", spec)
         # What is typed counts above a file of options.
         self.write("a.cfg", "epochs = 2\n")
-        self.assertIn("trained 1 epochs", self.neon("-c", "a.cfg", "--set", "epochs=1", spec).out)
+        self.assertIn("trained 1 epoch in", self.neon("-c", "a.cfg", "--set", "epochs=1", spec).out)
         self.write("b.cfg", "set = epochs=2\n")
-        self.assertIn("trained 1 epochs", self.neon("-c", "b.cfg", "-e", "1", spec).out)
+        self.assertIn("trained 1 epoch in", self.neon("-c", "b.cfg", "-e", "1", spec).out)
         self.write("c.cfg", "set = epochs=2\nepochs = 3\n")
         self.refused(2, "-c", "c.cfg", spec, says="neon: c.cfg: option -e,--epochs '3' and --set epochs=2 contradict each other")
 

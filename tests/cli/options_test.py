@@ -64,7 +64,7 @@ class Options(Case):
         self.write("neon.cfg", "# options\nepochs = 3\nrng_seed: 9\nno_progress_bar\n")
         self.assertIn("trained 3 epochs", self.neon("-c", "neon.cfg", self.spec()).out)
         result = self.neon("-e", "1", "--config=neon.cfg", self.spec())
-        self.assertIn("trained 1 epochs", result.out, "the command line overrules")
+        self.assertIn("trained 1 epoch in", result.out, "the command line overrules")
         self.assertIn("seed 9", result.out)
 
     def test_a_file_of_options_may_ask_for_devices_that_a_verb_does_not_take(self):
@@ -140,7 +140,7 @@ class Options(Case):
 
     def test_config_file_takes_quotes_off(self):
         self.write("q.cfg", "save_path = 'q q#1.safetensors' # the net\noutput_file: \"r;1.h5\"\nepochs='1' ; quoted\n")
-        self.assertIn("trained 1 epochs", self.neon("-c", "q.cfg", self.spec()).out)
+        self.assertIn("trained 1 epoch in", self.neon("-c", "q.cfg", self.spec()).out)
         self.assertEqual(sorted(os.listdir(self.folder)), ["q q#1.safetensors", "q.cfg", "r;1.h5", "s.yaml"])
 
     def test_config_file_may_turn_rounding_on_and_off(self):

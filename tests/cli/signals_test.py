@@ -210,7 +210,7 @@ class Signals(Case):
         self.neon("-e", "1", *self.options)
         before = self.read("m.safetensors")
         result = self.neon("resume", "m.safetensors")
-        self.assertIn("has done its 1 epochs; -e N trains on", result.err)
+        self.assertIn("has done its 1 epoch; -e N trains on", result.err)
         self.assertEqual(self.read("m.safetensors"), before)
         self.assertEqual(len([name for name in os.listdir(self.folder) if name.endswith(".safetensors")]), 1)
 

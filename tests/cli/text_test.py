@@ -279,7 +279,7 @@ batch_size: 2
                 (["sample", "m.safetensors", "--count", "2"], 2, "option --count: it is for images that a net makes"),
                 (["sample", "iris.safetensors"], 2, "its net was not trained on a text"),
                 (["eval", "m.safetensors", "--set", "dataset.Text.path=other.txt"], 3,
-                 "'x', number 6 of its characters, is not in the vocabulary of 3"),
+                 "'x', number 7 of its characters, is not in the vocabulary of 3"),
                 (["eval", "m.safetensors", "--set", "dataset.Text.unit=words"], 2, "the net was trained with characters"),
                 (["eval", "m.safetensors", "--set", "dataset=Iris"], 2, "its net was trained on characters of a text")):
             with self.subTest(arguments):

@@ -242,7 +242,7 @@ TEST_CASE("what is wrong with labels and archives is said with the file's name")
   CHECK(archive_trouble(dir, "far") ==
         "data: far/test/0.tar: n00_7.cls: class 2, the training images have classes 0 to 1");
   dir.write("same/0.tar", tar_of(keyed(0, {4, 4})));
-  CHECK(archive_trouble(dir, "same").find("has training images of 1 class(es), by their files KEY.cls") !=
+  CHECK(archive_trouble(dir, "same").find("has training images of 1 class, by their files KEY.cls") !=
         std::string::npos);
   dir.write("half/train-0.tar", tar_of(keyed(0, {0, 1})));
   dir.write("half/more.tar", tar_of(keyed(0, {0, 1})));

@@ -254,7 +254,7 @@ TEST_CASE("folders that say no classes are errors") {
   CHECK(folder_trouble(dir, {{"path", "flat"}}).find("lies in no class's folder; expected CLASS/IMAGE") !=
         std::string::npos);
   dir.write("one/train/cat/a.png", png_of(picture(4, 4, 3)));
-  CHECK(folder_trouble(dir, {{"path", "one"}}).find("has training images of 1 class(es)") != std::string::npos);
+  CHECK(folder_trouble(dir, {{"path", "one"}}).find("has training images of 1 class, ") != std::string::npos);
   dir.write("one.csv", "one/train/cat/a.png,cat\n");
   CHECK(folder_trouble(dir, {{"path", "one.csv"}}, "ImageList").find("every training image is of class 'cat'") !=
         std::string::npos);
