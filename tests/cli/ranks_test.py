@@ -349,7 +349,7 @@ class Ranks(Case):
         os.kill(rank, signal.SIGCONT)
         code, out, err = self.ended(child, seconds=120)
         self.assertEqual(code, 0, err)
-        self.assertIn("trained 1 epochs", out)
+        self.assertIn("trained 1 epoch in", out)
 
     def test_ranks_end_with_whoever_started_them(self):
         child = self.started(self.spec(LONG), 2)
@@ -385,7 +385,7 @@ class Ranks(Case):
 
     def test_faults_that_all_ranks_have_are_told_once(self):
         spec = self.spec(NUMBERS, cost="Nonsense")
-        self.assertEqual(self.refused(2, "-b", "cpu", "-m", "3", spec, says="Nonsense").err,
+        self.assertEqual(self.refused(2, "-b", "cpu", "-m", "2", spec, says="Nonsense").err,
                          self.refused(2, "-b", "cpu", "-m", "1", spec, says="Nonsense").err)
         diverges = self.spec(NUMBERS, optimizer="{GradientDescentMomentum: {learning_rate: 1.0e+300}}", ema=0)
         self.refused(5, "-b", "cpu", "-d", "f64", "-m", "2", diverges, says="the run diverged")
