@@ -13,7 +13,7 @@ void check_target_range(const Experiment& experiment, const Data& data) {
   for (const float value : targets.as<float>())
     if (value < 0 || value > 1)  // not NaN, which is padding
       fail_about("cost", name, " compares outputs with targets between 0 and 1, and a target is ", value,
-                 "; MeanSquared suits values");
+                 "; MeanSquared suits values (standardize: false keeps those of a table as they are)");
 }
 
 }  // namespace neon

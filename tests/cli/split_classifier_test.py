@@ -72,7 +72,7 @@ class SplitClassifier(support.Case):
         rows = "".join(f"{k},{k + 1},{(k + 1) / 2 ** 9},{1 - (k + 1) / 2 ** 9}\n" for k in range(20))
         self.write("numbers.csv", "a,b,c,d\n" + rows)
         numbers = IMAGES.replace("nout: 10", "nout: 2").replace("augment: [Flip: {}]\n", "")
-        spec = self.spec(numbers, dataset="{CSV: {path: numbers.csv, target: [c, d], task: regression}}")
+        spec = self.spec(numbers, dataset="{CSV: {path: numbers.csv, target: [c, d], task: regression, standardize: false}}")
         self.neon("-b", "cpu", spec)
         self.refused(2, "-b", "cpu", "-m", "2", spec, says=label + "targets are numbers; leave classifier out")
         itself = numbers.replace("nout: 2", "nout: 6")
