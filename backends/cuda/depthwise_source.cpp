@@ -14,10 +14,9 @@ namespace {
 
 constexpr int64_t kMostPlaces = 7;  // of a filter along an axis
 constexpr int64_t kMostStride = 3;
-constexpr int64_t kBlocksOfProcessor = 2;  // that run at the same time
-constexpr int64_t kMostRegisters = 114;    // of 128, for sums, filters and what is read
-constexpr int64_t kRowsOfStart = 2;        // in whose time a thread reads its filters
-constexpr int64_t kShareOfSet = 16;        // shares of a filter's gradient that one block adds up
+constexpr int64_t kMostRegisters = 114;  // of 128, for sums, filters and what is read
+constexpr int64_t kRowsOfStart = 2;      // in whose time a thread reads its filters
+constexpr int64_t kShareOfSet = 16;      // shares of a filter's gradient that one block adds up
 
 struct Shapes {
   const Shape &x, &w, &y;
@@ -55,7 +54,7 @@ class DepthwiseWriter {
                                    ", filter_columns = ", windows_.size[1], ", row_stride = ", windows_.strides[0],
                                    ", column_stride = ", windows_.strides[1], ", strip = ", strip_, ";\n};\n");
     Source out = kernel_source(code_, DType::f32, std::string(depthwise_text, depthwise_text_size) + sizes, body,
-                               blocks_, "kThreads, 2");
+                               blocks_, text("kThreads, ", kBlocksOfProcessor));
     out.partial_bytes = partial_bytes_;
     out.tickets = tickets_;
     return out;

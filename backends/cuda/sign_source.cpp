@@ -11,8 +11,7 @@ namespace neon::cuda {
 
 namespace {
 
-constexpr int64_t kSide = 64;              // of a tile, as in signs.cuh
-constexpr int64_t kBlocksOfProcessor = 2;  // that run at the same time: they meet
+constexpr int64_t kSide = 64;  // rows and columns of a tile
 
 class SignProductWriter : public OpWriter {
  public:
@@ -26,8 +25,9 @@ class SignProductWriter : public OpWriter {
              "kTilesAcross = ", quotient_up(columns, kSide), ", kTiles = ", tiles,
              ";\n  constexpr int kLength = ", length, ", kWords = ", words, ";\n");
     const std::string body = text(sizes, bits(), "  meet<true>(ticket, gridDim.x);\n", products());
-    Source out = kernel_source(code_, compute_, std::string(signs_text, signs_text_size), body,
-                               std::min(work, kBlocksOfProcessor * code_.context().processors), "kThreads, 2");
+    Source out = kernel_source(
+        code_, compute_, text("\nconstexpr int kSide = ", kSide, ";\n", std::string_view(signs_text, signs_text_size)),
+        body, std::min(work, kBlocksOfProcessor * code_.context().processors), text("kThreads, ", kBlocksOfProcessor));
     out.partial_bytes = size_t((rows + columns) * (words + 1)) * sizeof(uint32_t);
     return out;
   }

@@ -1,7 +1,7 @@
 // Products of signs as bits. All blocks make bits of the rows of both matrices, 32 numbers a word, and meet. Then each
-// block takes tiles of the result: where two bits differ the product is -1, elsewhere 1. All sums are whole numbers.
+// block takes tiles of kSide rows and columns: where two bits differ the product is -1, elsewhere 1. All sums are whole
+// numbers.
 
-constexpr int kSide = 64;     // rows and columns of a tile
 constexpr int kApart = 16;    // from one of a thread's rows, or columns, to its next
 constexpr int kOfThread = 4;  // of each
 constexpr int kChunk = 32;    // words of a row that a block has at a time

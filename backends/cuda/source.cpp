@@ -100,8 +100,6 @@ std::string source_head() {
 
 namespace {
 
-// Blocks that run at the same time: as many as keep memory busy, and may wait for each other.
-constexpr int64_t kBlocksOfProcessor = 2;
 constexpr int64_t kSharedOfSystem = 1024;  // bytes of each block's shared memory
 
 // Blocks of all segments, one after the other, then the totals and what follows from them.

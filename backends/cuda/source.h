@@ -51,6 +51,9 @@ struct SourceContext {
 };
 
 constexpr int kThreads = 256;
+// Blocks of a kernel that run at the same time on a processor, where its bounds ask for that: as many as keep memory
+// busy, with 128 registers for each thread. They may wait for each other.
+constexpr int64_t kBlocksOfProcessor = 2;
 
 // Products of less work than this wait for memory more than they multiply, and are one kernel of ours: seen on an H200,
 // cuBLASLt's choices for those of a small net take two kernels and 5 to 14 us.
