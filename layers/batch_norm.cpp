@@ -113,7 +113,7 @@ Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, co
     fail(ErrorKind::config, "batch norm of ", shape, " while training: each of the ", shape.back(),
          " features has one value in the batch, so its variance is 0 and nothing would be learnt; give a larger "
          "batch_size (-z)",
-         context.share.ranks > 1 ? " or parallel: {batch_norm: all}" : "");
+         context.share.ranks > 1 && context.share.whole > 1 ? " or parallel: {batch_norm: all}" : "");
   Expr wide_x = cast(x, context.arithmetic_dtype);
   if (!over_batch) {
     const Expr distance = wide_x - reshape(running_mean, wide);

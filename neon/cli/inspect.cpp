@@ -19,6 +19,7 @@
 #include "neon/train/batch_feed.h"
 #include "neon/train/checkpoint.h"
 #include "neon/train/gpu_room.h"
+#include "neon/train/rank_step.h"
 #include "neon/train/shared_rows.h"
 #include "neon/train/taken_weights.h"
 #include "neon/train/terminal.h"
@@ -32,6 +33,7 @@ struct Inspected {
   OpenedSpec spec;
   RunOptions options;
   bool asked_for_gpu = false;
+  int ranks = 1;
   DataCheck check;
   DataLayout layout;
   StepOptions step;
@@ -88,6 +90,7 @@ int64_t samples_there(const DataCheck& check, int64_t samples, int64_t batch) {
 // Once the data's shapes are known.
 void inspect_graph(Inspected& out) {
   Experiment& experiment = *out.spec.experiment;
+  if (out.ranks > 1) check_trains_on_several(experiment);
   out.layout = layout_of(out.check);
   experiment.fit_batch(out.options, out.check.train_size);
   out.step = step_options(out.options, experiment.params);
@@ -98,17 +101,13 @@ void inspect_graph(Inspected& out) {
   for (const TrainedPhase& phase : experiment.phases()) {
     check_buckets(experiment.params.buckets, phase.layout(out.layout), phase.source.rule);
     out.graphs.push_back(training_graph(phase, out.layout, out.step));
-    if (out.check.train_size > 0) check_last_batch(out.options, out.graphs.back(), out.step, out.layout);
+    if (out.check.train_size > 0)
+      check_last_batch(out.options, out.graphs.back(), out.step.batch, out.step, out.layout,
+                       rank_of(out.step, 0, out.ranks));
   }
   experiment.fit(out.graphs, out.layout);
   if (out.check.train_size > 0) check_plan(out);
-  for (const int64_t size : {out.check.validation_size, out.check.test_size}) {
-    if (size == 0) continue;
-    StepOptions evaluation = out.step;  // an evaluation may refuse what training takes
-    evaluation.batch = std::min(evaluation.batch, size);
-    for (const TrainedPhase& phase : experiment.phases())
-      evaluation_graph(phase, experiment.metrics(), out.layout, size, evaluation);
-  }
+  check_steps_of_ranks(experiment, out.layout, out.step, out.ranks, {out.check.validation_size, out.check.test_size});
 }
 
 // Everything that can be known before the samples are read; no graph where the shapes are not known. Facts that are
@@ -122,6 +121,7 @@ Inspected inspect(const CommandLine& line, bool of_device = true) {
   if (!of_device && out.options.backend.empty() && experiment.params.backend.empty() && !out.options.tf32)
     out.options.backend = "cpu";
   out.asked_for_gpu = choose_backend(line, out.options, experiment);
+  out.ranks = int(line.ranks);
   out.check = check_data(experiment, out.options, out.spec.folder);
   if (has_shapes(out.check)) experiment.placing([&] { inspect_graph(out); });
   return out;
@@ -226,7 +226,7 @@ void print_phases(const Inspected& in) {
 // The graph of a training step of so many samples, or of the share that the first of several ranks has of them.
 StepGraph graph_of(const Inspected& in, int64_t batch, int64_t ranks) {
   StepOptions step = in.step;
-  step.share = share_of(batch, batch, {0, int(ranks), mixes(step) ? 2 : 1});
+  step.share = share_of(batch, batch, rank_of(step, 0, int(ranks)));
   step.batch = step.share.count;
   return training_graph(in.spec.experiment->last_phase(), in.layout, step);
 }
@@ -250,7 +250,6 @@ int run_check(const CommandLine& line) {
     return report_data(in.check);
   }
   const bool shared = line.ranks > 1;  // by several devices
-  if (shared) check_trains_on_several(*in.spec.experiment);
   const Graph of_device = shared ? told_graph_of(in, line.ranks).graph : in.graph().graph;
   const Lowered lowered = lower(of_device);
   for (const std::string& advice : in.spec.experiment->advice(in.graph(), in.layout)) print_message(advice);
@@ -359,7 +358,6 @@ int run_program(const CommandLine& line) {
   if (line.of_verb.devices) return run_simulation(line);
   const Inspected in = inspect(line);
   need_shapes(in.check);
-  if (line.ranks > 1) check_trains_on_several(*in.spec.experiment);
   RunOptions options = in.options;
   SimulatedRanks ranks{int(line.ranks)};
   Variables variables;

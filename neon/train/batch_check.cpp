@@ -43,28 +43,41 @@ std::string normalised_over_samples(const Graph& graph, int64_t batch) {
   return "";
 }
 
-// The batch size nearest to `batch` whose last batch of an epoch is whole, or at least half of one, and not of 1.
-int64_t even_batch(int64_t batch, int64_t samples) {
+// The fewest samples that a rank computes of the first `whole` of a batch.
+int64_t fewest_of_ranks(int64_t whole, int64_t batch, bool streams, RankOf of) {
+  return std::ranges::min(counts_of_ranks(share_of(whole, streams ? batch : whole, of)));
+}
+
+// The batch size nearest to `batch` whose last batch of an epoch is whole, or at least half of one, and gives no rank
+// one sample. The batch itself gives each more, and so do all samples.
+int64_t even_batch(int64_t batch, const DataLayout& layout, RankOf of) {
   for (int64_t distance = 1;; ++distance)
     for (const int64_t other : {batch + distance, batch - distance}) {
-      if (other < 2 || other > samples) continue;
-      const int64_t left = samples % other;
-      if (left == 0 || (left > 1 && 2 * left >= other)) return other;
+      if (other < 2 || other > layout.train_size || fewest_of_ranks(other, other, layout.streams, of) < 2) continue;
+      const int64_t left = layout.train_size % other;
+      if (left == 0 || (2 * left >= other && fewest_of_ranks(left, other, layout.streams, of) > 1)) return other;
     }
 }
 
 }  // namespace
 
-void check_last_batch(const RunOptions& options, const StepGraph& full, const StepOptions& step,
-                      const DataLayout& layout) {
-  if (step.batch < 2 || layout.train_size % step.batch != 1) return;
-  const std::string layer = normalised_over_samples(full.graph, step.batch);
+void check_last_batch(const RunOptions& options, const StepGraph& full, int64_t samples, const StepOptions& step,
+                      const DataLayout& layout, RankOf of) {
+  const int64_t left = layout.train_size % step.batch;
+  const bool apart = of.ranks > 1 && !step.shared_statistics;  // each rank has statistics of its own
+  const auto fewest = [&](int64_t whole) {
+    return apart ? fewest_of_ranks(whole, step.batch, layout.streams, of) : whole;
+  };
+  if (left == 0 || fewest(left) > 1 || fewest(step.batch) < 2) return;
+  const std::string layer = normalised_over_samples(full.graph, samples);
   if (layer.empty()) return;
-  const int64_t other = even_batch(step.batch, layout.train_size), left = layout.train_size % other;
-  refuse_batch(options, step.batch, ": of ", layout.train_size,
-               " training samples the last batch of an epoch has 1, of which batch norm in ", layer,
+  const int64_t other = even_batch(step.batch, layout, apart ? of : RankOf()), of_other = layout.train_size % other;
+  refuse_batch(options, step.batch, ": of ", layout.train_size, " training samples the last batch of an epoch has ",
+               left, left > 1 ? text(", and one of ", of.ranks, " devices has 1 of these") : "",
+               ", of which batch norm in ", layer,
                " would see one value of each feature: its variance is 0, and nothing would be learnt; give ", other,
-               ", ", left ? text("whose last batch has ", left) : "which leaves none over");
+               ", ", of_other ? text("whose last batch has ", of_other) : "which leaves none over",
+               left > 1 ? ", or parallel: {batch_norm: all}" : "");
 }
 
 }  // namespace neon

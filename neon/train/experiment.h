@@ -197,10 +197,10 @@ StepOptions step_options(const RunOptions& options, const ExperimentParams& para
 bool mixes(const StepOptions& step);
 // Throws a config error for a batch that the training set cannot fill, or that is too small for its augmentations.
 void check_batch(const RunOptions& options, const StepOptions& step, const DataLayout& layout);
-// Throws a config error where an epoch ends with one sample, of which batch norm would see one value of each feature.
-// `full` is the step of a whole batch.
-void check_last_batch(const RunOptions& options, const StepGraph& full, const StepOptions& step,
-                      const DataLayout& layout);
+// Throws a config error where an epoch ends with one sample for a rank, of which batch norm would see one value of each
+// feature. `full` is the step of a whole batch, or of a rank's share of it, `samples`.
+void check_last_batch(const RunOptions& options, const StepGraph& full, int64_t samples, const StepOptions& step,
+                      const DataLayout& layout, RankOf of);
 
 // Throws a config error where a run of so many steps ends before its first update; returns a note where its last steps
 // come to none, otherwise "".

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "neon/train/initial_values.h"
+#include "neon/train/rank_step.h"
 #include "neon/train/shared_rows.h"
 
 namespace neon {
@@ -20,15 +21,7 @@ Phase training_phase(const RunSetup& setup, const PhaseSpan& span) {
   phase.epochs = span.epochs;
   phase.rule = span.phase->source.rule;
   const auto graph = [&setup, trained = span.phase](int64_t batch, const DataLayout& layout, int player, bool updates) {
-    StepOptions options = setup.step;
-    const bool keeps_places = bool(setup.data.streams);
-    options.share = share_of(batch, keeps_places ? setup.step.batch : batch, setup.rank());
-    options.batch = options.share.count;
-    options.weight = double(batch) / double(setup.step.batch);
-    options.streams = share_of(setup.step.batch, setup.step.batch, setup.rank()).count;
-    options.player = player;
-    options.updates = updates;
-    return training_graph(*trained, layout, options);
+    return step_of_rank(*trained, layout, setup.step, {batch, setup.rank(), player, updates});
   };
   phase.graph = [graph](int64_t batch, const DataLayout& layout, int player) {
     return graph(batch, layout, player, true);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/device/cuda_libraries.h"
+#include "neon/train/rank_step.h"
 #include "neon/train/target_range.h"
 
 namespace neon {
@@ -48,9 +49,8 @@ void check_trains_on_several(const Experiment& experiment) {
 }
 
 RankOf RunSetup::rank() const {
-  RankOf out = ranks ? ranks->of() : RankOf();
-  if (mixes(step)) out.together = 2;  // a sample and its partner
-  return out;
+  const RankOf own = ranks ? ranks->of() : RankOf();
+  return rank_of(step, own.rank, own.ranks);
 }
 
 const PhaseSpan& RunSetup::phase_after(int64_t epochs_done) const {

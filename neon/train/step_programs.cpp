@@ -32,7 +32,9 @@ void StepRunner::compile_all(int64_t threads, bool ragged) {
   updating_.full = compile(setup_.step.batch, threads, true);
   if (phase_.adding) adding_.full = compile(setup_.step.batch, threads, false);
   if (!ragged) return;
-  check_last_batch(setup_.options, graph(), setup_.step, layout_);
+  const RankOf of = setup_.rank();
+  const int64_t own = share_of(setup_.step.batch, setup_.step.batch, of).count;
+  check_last_batch(setup_.options, graph(), own, setup_.step, layout_, of);
   const int64_t left = layout_.train_size % setup_.step.batch;
   if (left) updating_.ragged = std::move(compile(left, threads, true).back());
   if (left && phase_.adding) adding_.ragged = std::move(compile(left, threads, false).back());
