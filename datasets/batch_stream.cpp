@@ -38,8 +38,7 @@ std::vector<int32_t> order_without_buckets(SampleOrder order, int64_t n, int64_t
 std::vector<int32_t> epoch_order(SampleOrder order, int64_t n, int64_t batch, uint64_t seed, int64_t epoch,
                                  const SampleLabels& labels, const SampleBuckets& buckets) {
   std::vector<int32_t> out = order_without_buckets(order, n, batch, seed, epoch, labels);
-  const bool drawn = order == SampleOrder::drawn || order == SampleOrder::balanced;
-  if (buckets && drawn) form_batches(out, batch, *buckets, seed, epoch);
+  if (buckets && is_drawn(order)) form_batches(out, batch, *buckets, seed, epoch);
   if (buckets && order == SampleOrder::as_given)
     std::ranges::stable_sort(out, {}, [&](int32_t sample) { return buckets->of_sample[size_t(sample)]; });
   return out;

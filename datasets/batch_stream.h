@@ -25,6 +25,8 @@ namespace neon {
 //            and batch j has piece j of each. Where the streams cannot be of one length, the first ones have a piece
 //            more, and the last batch has only those.
 enum class SampleOrder : uint8_t { drawn, balanced, as_given, streams };
+// Whether each epoch has an order of its own.
+inline bool is_drawn(SampleOrder order) { return order == SampleOrder::drawn || order == SampleOrder::balanced; }
 // Classes of samples, for an order that asks for them; otherwise null.
 using SampleLabels = std::shared_ptr<const std::vector<int32_t>>;
 

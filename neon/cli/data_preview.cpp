@@ -53,8 +53,7 @@ std::string write_preview(const Experiment& experiment, const Data& data, const 
   if (count.value_or(1) > whole)
     fail(ErrorKind::config, "--count ", *count, ": the whole batches of an epoch have ", whole, " images");
   const int64_t shown = count.value_or(std::min(step.batch, kSheetImages));
-  const Tensor x =
-      first_images(data, step, experiment.params.shuffle ? SampleOrder::drawn : SampleOrder::as_given, shown);
+  const Tensor x = first_images(data, step, experiment.params.order(), shown);
   write_sheet(x, data.train.dtype() == DType::u8 ? range_of_bytes(data) : range_of(x), path);
   return text("the first ", shown, " images of training with seed ", step.seed, ", in batches of ", step.batch);
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "datasets/batch_stream.h"
 #include "datasets/dataset.h"
 #include "models/step_graph.h"
 #include "neon/core/key_error.h"
@@ -47,6 +48,10 @@ struct ExperimentParams {
   std::string sampling = "all";
   Buckets buckets;
   bool draws_by_class() const { return sampling == "balanced"; }
+  // Of samples that are no pieces of streams.
+  SampleOrder order() const {
+    return draws_by_class() ? SampleOrder::balanced : shuffle ? SampleOrder::drawn : SampleOrder::as_given;
+  }
   int64_t accumulate = 1;
   int64_t reset_period = 0;
   double ema = 0;

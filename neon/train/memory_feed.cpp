@@ -32,7 +32,7 @@ void MemoryFeed::begin_epoch(int64_t epoch) {
 }
 
 bool MemoryFeed::next(Program& program, int64_t number) {
-  const int64_t epoch = options_.order == SampleOrder::drawn || options_.samples ? number / batches_ : 0;
+  const int64_t epoch = is_drawn(options_.order) || options_.samples ? number / batches_ : 0;
   if (epoch != order_epoch_) begin_epoch(epoch);
   if (epoch_of_.at(&program) != epoch) {
     program.bind_sequence("indices", order_.data(), int64_t(order_.size()));

@@ -12,11 +12,7 @@ namespace neon {
 Phase training_phase(const RunSetup& setup, const PhaseSpan& span) {
   Phase phase;
   phase.split = &setup.data.train;
-  const ExperimentParams& params = setup.experiment.params;
-  phase.order = setup.data.streams        ? SampleOrder::streams
-                : params.draws_by_class() ? SampleOrder::balanced
-                : params.shuffle          ? SampleOrder::drawn
-                                          : SampleOrder::as_given;
+  phase.order = setup.data.streams ? SampleOrder::streams : setup.experiment.params.order();
   phase.first_epoch = span.first;
   phase.epochs = span.epochs;
   phase.rule = span.phase->source.rule;

@@ -269,6 +269,14 @@ class DataVerb(Case):
                 costs = file["cost/train"][:]
             np.testing.assert_allclose(costs, (sums.reshape(4, 3) ** 2).mean(axis=1) / 2, rtol=1e-5, err_msg=shuffle)
 
+    def test_preview_draws_as_many_samples_of_each_class_as_training_does(self):
+        labels = np.array([0] * 20 + [1] * 4)
+        images = np.repeat(np.array([50, 200], np.uint8)[labels], 3 * 36).reshape(24, 3, 6, 6)
+        np.savez(self.path("d.npz"), x_train=images, y_train=labels)
+        spec = self.spec(dataset="{NPZ: {path: d.npz, classes: 2}}", augment="[Flip]", sampling="balanced")
+        self.neon("data", "preview", spec, "sheet.png", "--count", "24", "-z", "12")
+        self.assertEqual(sorted(tile.mean() for tile in self.tiles("sheet.png", 6, 24)), [50] * 12 + [200] * 12)
+
     def test_data_list_and_misuse(self):
         listed = self.neon("data", "list").out
         self.assertRegex(listed, r"(?m)^Iris +here +150 samples built in$")

@@ -89,25 +89,29 @@ TEST_CASE("a feed goes back to a batch, and on from any") {
   held.inputs = Tensor(DType::u8, {30, 1, 1, 1});
   held.targets = Tensor(DType::i32, {30});
   for (int64_t i = 0; i < 30; ++i) held.inputs.set(i, double(2 * i)), held.targets.set(i, double(i));
+  const auto order = GENERATE(SampleOrder::drawn, SampleOrder::balanced);
+  const bool samples = GENERATE(true, false);
+  CAPTURE(int(order), samples);
   std::vector<std::vector<double>> seen[2];
   for (int k : {0, 1}) {
     FeedOptions options;
     options.batch = 8;
     options.seed = 7;
-    options.samples = true;
+    options.order = order;
+    options.samples = samples;
     const auto feed = make_feed(k ? streamed : held, options);
     Graph graph;
     const Value indices = graph.input("indices", DType::i32, {8});
     graph.output("data", gather(graph, graph.input("data", DType::u8, {feed->rows(), 1, 1, 1}), indices));
     graph.output("targets", gather(graph, graph.input("targets", DType::i32, {feed->rows(), 1}), indices));
-    graph.output("samples", graph.input("samples", DType::i32, {8, 2}));
+    if (samples) graph.output("samples", graph.input("samples", DType::i32, {8, 2}));
     Variables variables;
     const auto program = compile_program(graph, variables, {.sequences = BatchFeed::sequences()});
     const auto again = compile_for_cpu(graph, variables, {});
     feed->bind(*program);
     auto look = [&](const Program& at) {
       seen[k].emplace_back();
-      for (const char* name : {"data", "targets", "samples"})
+      for (const auto& [name, value] : graph.outputs())
         for (int64_t i = 0; i < at.output(name).elements(); ++i) seen[k].back().push_back(at.output(name).at(i));
     };
     // Whole batches: the fourth of an epoch has 6 samples.
@@ -124,6 +128,7 @@ TEST_CASE("a feed goes back to a batch, and on from any") {
   }
   CHECK(seen[0] == seen[1]);
   CHECK(seen[0][2] != seen[0][4]);
+  CHECK(seen[0][2] != seen[0][12]);  // the same batch of the next epoch
 }
 
 namespace {
