@@ -173,6 +173,9 @@ constexpr const char* kClassWeights = "class_weights";
 // The same of the output in that place, where the options have outputs.
 std::string class_weights_of(size_t output);
 
+// Whether a variable has weights of classes.
+bool has_class_weights(std::string_view variable);
+
 // Whether a variable belongs to a training step as a whole, and not to a layer as LAYER/NAME does.
 bool belongs_to_step(std::string_view variable);
 

@@ -282,9 +282,13 @@ void check_mentions(const StepGraph& step, const Optimizer& optimizer) {
 
 std::string class_weights_of(size_t output) { return text(kClassWeights, ':', output); }
 
-bool belongs_to_step(std::string_view variable) {
+bool has_class_weights(std::string_view variable) {
   const bool of_output = variable.starts_with(text(kClassWeights, ':')) && variable.find('/') == variable.npos;
-  return variable == kSpoiltBatches || variable == kWeightsTogether || variable == kClassWeights || of_output ||
+  return variable == kClassWeights || of_output;
+}
+
+bool belongs_to_step(std::string_view variable) {
+  return variable == kSpoiltBatches || variable == kWeightsTogether || has_class_weights(variable) ||
          variable.ends_with(kCarried);
 }
 

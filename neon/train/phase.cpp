@@ -103,7 +103,8 @@ void begin_graph(const StepGraph& graph, Variables& variables) {
     if (!belongs_to_step(s.name)) kept.insert(s.name);
   for (const Value value : graph.graph.leaves(LeafKind::variable)) {
     const std::string name = graph.graph.producer(value).attributes.string("name");
-    if (kept.contains(name) || name.ends_with("/ema") || name == kClassWeights || name.starts_with(kLearned)) continue;
+    if (kept.contains(name) || name.ends_with("/ema") || has_class_weights(name) || name.starts_with(kLearned))
+      continue;
     Tensor& tensor = variables.at(name);
     for (int64_t i = 0; i < tensor.elements(); ++i) tensor.set(i, 0);
   }

@@ -152,8 +152,6 @@ void Trainer::set_variables(const StoredRun* resume) {
         report_.message(take_vectors(setup_, p, values));
       });
   }
-  set_class_weights(setup_.experiment.params.class_weights, setup_.data, variables_);
-  set_class_weights(setup_.experiment.params.outputs, setup_.data, variables_);
   if (!resume && learns_from_images(setup_.step)) {
     report_.message(text("Whiten: learning from ", setup_.data.train.size(), " training images"));
     const WorkAlone alone(setup_.ranks);
@@ -169,6 +167,9 @@ void Trainer::set_variables(const StoredRun* resume) {
     restore_variables(own.file, resume->file.path, variables_);
     former_callbacks_ = restore_callbacks(own, setup_.experiment);
   }
+  // By the spec as it is now, whatever a checkpoint has.
+  set_class_weights(setup_.experiment.params.class_weights, setup_.data, variables_);
+  set_class_weights(setup_.experiment.params.outputs, setup_.data, variables_);
   if (setup_.ranks && !begins) check_taken(setup_, variables_);
   Position& at = start_.position;
   if (phase_->first > 0 && at.epoch == phase_->first && at.step_in_epoch == 0)
