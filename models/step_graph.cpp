@@ -302,8 +302,11 @@ StepGraph statistics_graph(const Network& network, const DataLayout& data, const
   context.share_of_batch = Expr(step.graph, step.graph.scalar(kShareOfBatch, context.arithmetic_dtype));
   network.forward(context, training_batch(step, context, data, options).x);
   step.parameters = context.parameters;
-  step.states = context.states;
-  for (const Assignment& a : context.state_updates) step.graph.assign(a.variable, a.value);
+  for (const Assignment& a : context.state_updates) {
+    step.graph.assign(a.variable, a.value);
+    const std::string& name = step.graph.producer(a.variable).attributes.string("name");
+    step.states.push_back(*std::ranges::find(context.states, name, &LayerState::name));
+  }
   round_results(step, options);
   return step;
 }

@@ -164,7 +164,8 @@ inline StepGraph training_graph(const Network& network, const Cost& cost, const 
 }
 
 // A forward pass of a training batch that keeps nothing but the statistics of batch norms. Each becomes its mean over
-// the batches of a pass, if the host sets kShareOfBatch to 1 / k for batch k, from 1 on.
+// the batches of a pass, if the host sets kShareOfBatch to 1 / k for batch k, from 1 on. `states` are those that the
+// graph changes: a frozen batch norm keeps its own.
 StepGraph statistics_graph(const Network& network, const DataLayout& data, const StepOptions& options);
 
 // Variable (classes): what the costs of samples of each class are multiplied by in training.

@@ -75,6 +75,18 @@ class Tune(Case):
         self.neon("-r", "1", "-d", "f64", "-s", "m", self.spec(SPEC, ema="0.9"))
         self.compare(self.stored("m", average=True), [self.x[k:k + 8] for k in range(0, 32, 8)], 4)
 
+    def test_frozen_statistics_stay(self):
+        for average in False, True:
+            self.neon("-r", "1", "-d", "f64", "-s", "m", self.spec(SPEC, freeze="[a]", **({"ema": "0.9"} if average else {})))
+            get = self.stored("m")
+            np.testing.assert_array_equal(get("a_bnorm/gmean"), np.zeros(5))
+            np.testing.assert_array_equal(get("a_bnorm/gvar"), np.ones(5))
+            h = np.tanh(self.x @ get("a/W").T / np.sqrt(1 + EPS) * get("a_bnorm/gamma") + get("a_bnorm/beta"))
+            get = self.stored("m", average)
+            z = [h[k:k + 8] @ get("b/W").T for k in range(0, 32, 8)]
+            np.testing.assert_allclose(get("b_bnorm/gmean"), np.mean([part.mean(0) for part in z], 0), rtol=1e-9)
+            np.testing.assert_allclose(get("b_bnorm/gvar"), np.mean([part.var(0) for part in z], 0) * 4 / 3, rtol=1e-9)
+
     def test_ranks_measure_their_shares(self):
         self.neon("-r", "1", "-d", "f64", "-s", "m", "-m", "2", self.spec(SPEC))
         self.compare(self.stored("m"), [self.x[k:k + 4] for k in range(0, 32, 4)], 4)
