@@ -72,9 +72,18 @@ void describe_outputs(StepGraph& step, const LayerContext& context, const DataLa
   }
 }
 
+// A rule takes every number of a sample for one to learn, padding, too.
+void refuse_padding(const DataLayout& data) {
+  if (data.ragged)
+    fail_about("rule",
+               "trains with every number of a sample, and the data set has sequences of different lengths, whose ",
+               "padding is no data; give samples of one length (sequences: false), or a cost in place of the rule");
+}
+
 // The same of a rule: the mean cost that is reported, and the number whose gradients train.
 Rule::Step rule_pass(StepGraph& step, LayerContext& context, const Network& network, const Rule& rule,
                      const DataLayout& data, const StepOptions& options) {
+  refuse_padding(data);
   context.caffe = options.caffe;
   context.freeze = options.freeze;
   say_order(context, data, options, false);
@@ -316,9 +325,14 @@ StepGraph evaluation_graph(const Network& network, const Rule& rule, const DataL
   StepGraph step;
   Graph& graph = step.graph;
   LayerContext context(graph, false, options.dtype, options.seed, options.rounding == 0);
+  refuse_padding(data);
   context.caffe = options.caffe;
   say_order(context, data, options, false);
   const Batch batch = batch_of(graph, data, set_size, options, false);
+  if (batch.views > 1)
+    fail_about("augment",
+               "`average` is for outputs that all views of an image share, such as classes; a rule measures ",
+               "the images themselves, leave it out");
   const Rule::Measures made = rule.measure({context, network, batch.x, options.batch, options.batch, 0});
   const Expr weight(graph, graph.input("weight", made.cost.dtype(), {options.batch, 1}));
   const auto total = [&](Expr each) { return sum(each * weight, all_axes(each.shape())); };

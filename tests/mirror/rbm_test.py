@@ -197,6 +197,10 @@ class RBMs(support.Case):
         self.refused(2, "check", "b.yaml", says="rule and cost are both given")
         self.spec(head + "layers: [RBM: {nout: 3, init: Kaiming}]\nmetrics: [Misclassification]\n", name="c.yaml")
         self.refused(2, "check", "c.yaml", says="a rule has results of its own")
+        self.spec(head.replace("Iris", "{Digits: {ntrain: 40, ntest: 10}}") + "layers: [RBM: {nout: 3, init: Kaiming}]\n"
+                  "augment: [RandomCrop: {size: 24, average: 2}]\n", name="d.yaml")
+        for verb in [], ["check"]:
+            self.refused(2, *verb, "d.yaml", says="a rule measures the images themselves, leave it out")
 
 
 if __name__ == "__main__":
