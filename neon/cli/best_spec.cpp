@@ -57,7 +57,9 @@ void write_best_spec(const std::string& file, const CommandLine& line, const Sea
   CommandLine others = line;  // with the options alone that no key of a spec gives
   others.overrides.clear();
   for (const auto& entry : line.run_options.entries)
-    if (const std::string key = key_of(entry.key); !key.empty() && key != "backend") {
+    // The epochs of phases are each phase's own; -e ends the last.
+    if (const std::string key = key_of(entry.key);
+        !key.empty() && key != "backend" && !(key == "epochs" && spec.root.find("phases"))) {
       set_key(spec.root, key, entry.value.value);
       std::erase_if(others.run_options.entries, [&](const auto& one) { return one.key == entry.key; });
     }

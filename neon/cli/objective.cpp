@@ -9,6 +9,7 @@
 #include "neon/core/message.h"
 #include "neon/core/paths.h"
 #include "neon/search/trials.h"
+#include "neon/train/best_result.h"
 #include "neon/train/clock.h"
 #include "neon/train/terminal.h"
 #include "neon/train/trainer.h"
@@ -46,15 +47,16 @@ void fit_metrics(Experiment& experiment, const RunOptions& options, const DataCh
 // Settles which result is the objective, and prints it after each evaluation.
 class ObjectiveWatch : public Callback {
  public:
-  ObjectiveWatch(std::string metric, bool prints) : metric_(std::move(metric)), prints_(prints) {}
+  // Without a metric, the result by which `experiment` tells its best net.
+  ObjectiveWatch(std::string metric, bool prints, const Experiment& experiment)
+      : metric_(std::move(metric)), prints_(prints), experiment_(experiment) {}
 
   const void* params_address() const override { return nullptr; }
   bool needs_evaluation() const override { return prints_; }
   std::string subject() const override { return "objective"; }
 
   void plan(RunPlan& plan) override {
-    const bool by_cost = plan.results.empty() || plan.results.front().of_one_output;
-    if (metric_.empty()) metric_ = by_cost ? "cost" : plan.results.front().name;
+    if (metric_.empty()) metric_ = name_of_best(experiment_);
     epochs_ = plan.epochs;
     check_metric(metric_, plan.results);
     for (const Metric::Result& result : plan.results)
@@ -83,6 +85,7 @@ class ObjectiveWatch : public Callback {
  private:
   std::string metric_, set_;
   const bool prints_;
+  const Experiment& experiment_;
   bool rises_ = false;
   int64_t epoch_ = 0, epochs_ = 0;
 };
@@ -141,7 +144,7 @@ int run_objective(const CommandLine& line) {
   const OpenedSpec spec = open_spec(line, only_operand(line));
   check_values(line, spec);
   const double began = now_seconds();
-  const auto watch = std::make_shared<ObjectiveWatch>(line.of_verb.metric, line.of_verb.curve);
+  const auto watch = std::make_shared<ObjectiveWatch>(line.of_verb.metric, line.of_verb.curve, *spec.experiment);
   const auto counter = line.verb == "formats" ? std::make_shared<SizeCounter>() : nullptr;
   double bytes = 0;
   Json out;

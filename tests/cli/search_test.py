@@ -74,6 +74,13 @@ class Search(Case):
         command = text.splitlines()[1].removeprefix("# The same: neon ")
         self.assertIn(result, self.neon(*shlex.split(command), "-b", "cpu").out)
 
+    def test_the_best_spec_of_phases_keeps_their_epochs(self):
+        spec = self.spec(SEARCH.replace("epochs: 3\n", "") + "phases: [{name: one, epochs: 1}, {name: two, epochs: 3}]\n")
+        self.search(spec, "--trials", "2", "-e", "3")
+        best = min(self.rows("s-search"), key=lambda row: row["objective"])
+        self.assertIn("# Give this spec the options --epochs=3, as the search had them.", self.read("s-search/best.yaml").decode())
+        self.assertIn(f"Top1Misclass {100 * best['objective']:.2f} %", self.neon("s-search/best.yaml", "-b", "cpu", "-e", "3").out)
+
     def test_what_all_trials_share_is_checked_before_the_first(self):
         spec = self.spec(SEARCH)
         self.refused(2, "search", spec, "--metric", "Top1Mis", says="did you mean Top1Misclass?")
@@ -178,6 +185,16 @@ class Search(Case):
         self.refused(2, "search", spec, "--objective", "--value", "unit=5", says="did you mean units?")
         self.refused(2, "search", spec, "--objective", *values, "--metric", "Top1", "-b", "cpu",
                      says="'Top1' is not evaluated; did you mean Top1Misclass?")
+
+    def test_without_metrics_the_cost_of_the_evaluated_set_is_the_objective(self):
+        self.write("t.csv", "a,b,y\n" + "".join(f"{i % 7},{i % 5},{(i % 3 + i % 7) * 0.37:.2f}\n" for i in range(60)))
+        spec = self.write("s.yaml", "dataset: {CSV: {path: t.csv, target: y, validation: 0.5}}\nlayers: [Affine: {nout: 1, init: Kaiming}]\n"
+                          "cost: MeanSquared\noptimizer: {GradientDescentMomentum: {learning_rate: {search: {log: [1e-3, 1e-1]}}}}\n"
+                          "batch_size: 10\nepochs: 2\ntrain_metrics: 10\n")
+        last = json.loads(self.search(spec, "--objective", "--value", RATE + "=0.01").out)
+        self.assertEqual((last["set"], last["metric"]), ("validation", "cost"))
+        trained = self.neon(spec, "-b", "cpu", "-r", "3", "--value", RATE + "=0.01").out
+        self.assertIn(f"validation cost {last['objective']:.4f}", trained)
 
     def test_set_takes_a_range_out_of_the_search(self):
         spec = self.spec(SEARCH)
