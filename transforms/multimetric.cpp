@@ -17,7 +17,12 @@ struct MultiMetricParams {
 };
 // neon compared the output with itself; here it is compared with the target.
 struct MultiMetric : Parametrized<Metric, MultiMetricParams> {
-  using Parametrized::Parametrized;
+  explicit MultiMetric(MultiMetricParams given) : Parametrized(std::move(given)) {
+    if (params.metric->of_sequences() || params.metric->of_objects())
+      fail(ErrorKind::config, "metric: compares what the whole net predicts, ",
+           params.metric->of_objects() ? "objects" : "sequences of labels",
+           "; name it in metrics by itself, without MultiMetric");
+  }
   // The same metric may be measured of several outputs.
   std::vector<Result> results() const override {
     std::vector<Result> out = params.metric->results();
@@ -29,6 +34,7 @@ struct MultiMetric : Parametrized<Metric, MultiMetricParams> {
     return params.metric->sums(outputs[size_t(params.index)], t, weight);
   }
   bool keeps_samples() const override { return params.metric->keeps_samples(); }
+  bool in_own_units() const override { return params.metric->in_own_units(); }
   std::vector<double> finish(const std::vector<std::vector<double>>& sums, double samples) const override {
     return params.metric->finish(sums, samples);
   }

@@ -48,14 +48,18 @@ struct R2 : Parametrized<Metric, NoParams> {
   using Parametrized::Parametrized;
   std::vector<Result> results() const override { return {{"R2", false, Better::higher}}; }
   std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override {
-    return {sum(square(y - t) * weight, {0}), sum(t * weight, {0}), sum(square(t) * weight, {0})};
+    // In f64, as the squares of targets far from 0 hide their spread.
+    const Expr exact = cast(t, DType::f64), weights = cast(weight, DType::f64);
+    return {sum(square(y - t) * weight, {0}), sum(exact * weights, {0}), sum(square(exact) * weights, {0}),
+            sum(weights, {0})};
   }
   // The mean over the outputs. An output whose targets are all alike has 1 without an error and 0 otherwise.
-  std::vector<double> finish(const std::vector<std::vector<double>>& s, double n) const override {
+  std::vector<double> finish(const std::vector<std::vector<double>>& s, double) const override {
+    constexpr double kRounding = 1e-13;  // of the sums, by the squares
     double all = 0;
     for (size_t k = 0; k < s[0].size(); ++k) {
-      const double spread = std::max(s[2][k] - s[1][k] * s[1][k] / n, 0.0);
-      all += spread > 0 ? 1 - s[0][k] / spread : s[0][k] == 0 ? 1 : 0;
+      const double spread = s[2][k] - s[1][k] * s[1][k] / s[3][0];
+      all += spread > kRounding * s[2][k] ? 1 - s[0][k] / spread : s[0][k] == 0 ? 1 : 0;
     }
     return {all / double(s[0].size())};
   }

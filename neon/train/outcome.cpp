@@ -161,9 +161,11 @@ ValueReport value_report(const Outcome& outcome, int64_t output) {
   if (n == 0) return out;
   std::vector<double> gaps;
   double mean = 0, spread = 0, squares = 0;
+  bool alike = true;  // all targets
   for (int64_t row = 0; row < n; ++row) {
     const size_t at = size_t(row * outcome.width + output);
     const double gap = outcome.y[at] - outcome.t[at];
+    alike = alike && outcome.t[at] == outcome.t[size_t(output)];
     gaps.push_back(gap);
     mean += outcome.t[at] / double(n);
     out.bias += gap / double(n);
@@ -178,7 +180,7 @@ ValueReport value_report(const Outcome& outcome, int64_t output) {
   }
   out.deviation = std::sqrt(out.deviation);
   out.rmse = std::sqrt(squares / double(n));
-  out.r2 = spread > 0 ? 1 - squares / spread : squares == 0 ? 1 : 0;
+  out.r2 = !alike ? 1 - squares / spread : squares == 0 ? 1 : 0;
   std::ranges::sort(gaps);
   constexpr double kShares[] = {0.05, 0.25, 0.5, 0.75, 0.95};
   for (size_t k = 0; k < out.quantiles.size(); ++k) out.quantiles[k] = quantile(gaps, kShares[k]);

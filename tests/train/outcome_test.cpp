@@ -20,3 +20,15 @@ TEST_CASE("the mean over classes leaves out those that fill up their number alon
   REQUIRE(report.classes.size() == 4);
   CHECK((report.classes[2].support == 0 && report.classes[2].predicted == 1 && report.classes[3].predicted == 0));
 }
+
+TEST_CASE("targets that are all alike have no variance to explain, whatever their mean is rounded to") {
+  Outcome outcome;
+  outcome.width = 1;
+  outcome.t.assign(40, double(0.1f));
+  outcome.y = outcome.t;
+  CHECK(value_report(outcome, 0).r2 == 1);
+  outcome.y[7] += 0.5;
+  CHECK(value_report(outcome, 0).r2 == 0);
+  outcome.t[3] += 0.5;
+  CHECK(value_report(outcome, 0).r2 == Approx(1 - 2 * 0.25 / (0.25 * 39 / 40)));
+}

@@ -1,6 +1,7 @@
 // Every metric against a plain loop over the samples, in two batches of which the second is short.
 #include <catch2/catch.hpp>
 
+#include "neon/core/random.h"
 #include "tests/support/golden.h"
 #include "transforms/metric.h"
 
@@ -131,9 +132,56 @@ TEST_CASE("a metric that does not suit the net or the data says why") {
 
 TEST_CASE("R2 of targets that are alike is 1 without an error and 0 otherwise") {
   const auto r2 = Registry<Metric>::get().create(yaml_of("R2"));
-  CHECK(r2->finish({{0}, {6}, {12}}, 3) == std::vector<double>{1});
-  CHECK(r2->finish({{3}, {6}, {12}}, 3) == std::vector<double>{0});
-  CHECK(r2->finish({{3, 0}, {6, 6}, {18, 12}}, 3) == std::vector<double>{0.75});
+  CHECK(r2->finish({{0}, {6}, {12}, {3}}, 3) == std::vector<double>{1});
+  CHECK(r2->finish({{3}, {6}, {12}, {3}}, 3) == std::vector<double>{0});
+  CHECK(r2->finish({{3, 0}, {6, 6}, {18, 12}, {3}}, 3) == std::vector<double>{0.75});
+}
+
+TEST_CASE("R2 sees the spread of targets far from 0, and none where all are alike") {
+  constexpr int64_t kBatch = 50, kBatches = 20;
+  for (const double mean : {0.0, 0.1, 1e4, 1e6})
+    for (const double deviation : {0.0, 1.0}) {
+      INFO(mean << " and " << deviation);
+      const auto r2 = Registry<Metric>::get().create(yaml_of("R2"));
+      Graph graph;
+      const auto input = [&](const char* name) { return Expr(graph, graph.input(name, DType::f32, {kBatch, 1})); };
+      const std::vector<Expr> sums = r2->sums(input("y"), input("t"), input("weight"));
+      for (size_t j = 0; j < sums.size(); ++j) graph.output(text(j), sums[j]);
+      Variables variables;
+      const auto program = compile_for_cpu(graph, variables, {});
+      std::vector<float> y, t, weight(size_t(kBatch), 1.0f);
+      Stream stream(3, "R2");
+      for (int64_t i = 0; i < kBatch * kBatches; ++i) {
+        t.push_back(float(mean + deviation * (stream.uniform() - 0.5)));
+        y.push_back(float(double(t.back()) + 0.25 * (stream.uniform() - 0.5)));
+      }
+      std::vector<std::vector<double>> all(sums.size(), {0});
+      for (int64_t k = 0; k < kBatches; ++k) {
+        program->bind("y", y.data() + k * kBatch);
+        program->bind("t", t.data() + k * kBatch);
+        program->bind("weight", weight.data());
+        program->run(1);
+        for (size_t j = 0; j < sums.size(); ++j) all[j][0] += program->output(text(j)).at(0);
+      }
+      double center = 0, squares = 0, spread = 0;
+      for (const float each : t) center += double(each) / double(t.size());
+      for (size_t i = 0; i < t.size(); ++i) {
+        squares += std::pow(double(y[i]) - double(t[i]), 2);
+        spread += std::pow(double(t[i]) - center, 2);
+      }
+      const double wanted = deviation > 0 ? 1 - squares / spread : squares > 0 ? 0 : 1;
+      CHECK(r2->finish(all, double(t.size()))[0] == Approx(wanted).margin(1e-5));
+    }
+}
+
+TEST_CASE("MultiMetric is in the units of its metric, and refuses metrics of the whole net") {
+  for (const char* name : {"MAE", "RMSE", "MSE"})
+    CHECK(
+        Registry<Metric>::get().create(yaml_of(text("MultiMetric: {metric: ", name, ", index: 0}")))->in_own_units() ==
+        (std::string(name) != "MSE"));
+  for (const char* name : {"EditDistance", "BLEU", "MeanAveragePrecision"})
+    CHECK_THAT(complaint<Metric>(text("MultiMetric: {metric: ", name, ", index: 0}")),
+               Catch::Contains("compares what the whole net predicts") && Catch::Contains("without MultiMetric"));
 }
 
 TEST_CASE("MultiMetric measures the output of its index, and says so in its names") {
