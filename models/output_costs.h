@@ -45,6 +45,7 @@ class OutputMetric : public Metric {
   std::vector<Result> results() const override;
   std::vector<Expr> sums_of_all(const std::vector<Expr>& outputs, Expr t, Expr weight) const override;
   bool of_sequences() const override { return metric_.of_sequences(); }
+  bool of_objects() const override { return metric_.of_objects(); }
   bool keeps_samples() const override { return metric_.keeps_samples(); }
   bool in_own_units() const override { return metric_.in_own_units(); }
   std::vector<double> finish(const std::vector<std::vector<double>>& sums, double samples) const override {

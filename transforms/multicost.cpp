@@ -7,6 +7,13 @@ namespace neon {
 
 namespace {
 
+// Costs that do not compare rows of outputs with rows of targets.
+void refuse_whole(const Cost& cost, const char* where) {
+  if (cost.of_sequences() || cost.of_objects())
+    fail(ErrorKind::config, where, cost.of_objects() ? " compares boxes of objects" : " compares sequences of labels",
+         " with all that a net predicts, and so stands alone; name it as the cost itself");
+}
+
 struct MulticostParams {
   std::vector<Made<Cost>> costs;
   std::vector<double> weights;
@@ -22,6 +29,7 @@ struct Multicost : Parametrized<Cost, MulticostParams> {
       if (cost->gradient_scale() != 1)
         fail(ErrorKind::config, "the `scale` of one of several costs would be its weight; give weights");
       if (cost->masks()) fail(ErrorKind::config, "a cost with a mask stands alone, not among several");
+      refuse_whole(*cost, "one of several costs");
     }
     if (params.weights.empty()) params.weights.assign(params.costs.size(), 1);
     if (params.weights.size() != params.costs.size())
@@ -78,17 +86,36 @@ struct GeneralizedCostParams {
   Made<Cost> costfunc;
   static void describe(auto&& p) { p("costfunc", &GeneralizedCostParams::costfunc, "The cost.", Required{}); }
 };
+// All that a net and a run ask of a cost, they ask of the one in it.
 struct GeneralizedCost : Parametrized<Cost, GeneralizedCostParams> {
   using Parametrized::Parametrized;
+  Expr apply_all(const std::vector<Expr>& outputs, Expr t) const override {
+    return params.costfunc->apply_all(outputs, t);
+  }
+  std::vector<Expr> parts(const std::vector<Expr>& outputs, Expr t) const override {
+    return params.costfunc->parts(outputs, t);
+  }
+  double weight_of(size_t output) const override { return params.costfunc->weight_of(output); }
+  bool of_sequences() const override { return params.costfunc->of_sequences(); }
+  Expr of_sequence(Expr scores, Value labels, Value lengths) const override {
+    return params.costfunc->of_sequence(scores, labels, lengths);
+  }
+  int64_t blank() const override { return params.costfunc->blank(); }
+  bool of_objects() const override { return params.costfunc->of_objects(); }
+  Expr of_boxes(const BoxOutputs& y, Expr boxes) const override { return params.costfunc->of_boxes(y, boxes); }
+  bool masks() const override { return params.costfunc->masks(); }
   double gradient_scale() const override { return params.costfunc->gradient_scale(); }
   bool suits(TargetKind kind) const override { return params.costfunc->suits(kind); }
-  using Cost::objection;
   std::string objection(int64_t outputs, int64_t classes, const std::string& last) const override {
     return params.costfunc->objection(outputs, classes, last);
+  }
+  std::string objection(const std::vector<OutputForm>& outputs, int64_t classes) const override {
+    return params.costfunc->objection(outputs, classes);
   }
   std::string advice(const std::vector<OutputForm>& outputs, int64_t classes) const override {
     return params.costfunc->advice(outputs, classes);
   }
+  Expr of_logarithms(Expr at_label, Expr mean) const override { return params.costfunc->of_logarithms(at_label, mean); }
 
  protected:
   Expr each(Expr y, Expr t) const override { return params.costfunc->apply(y, t); }
@@ -107,6 +134,7 @@ struct GeneralizedCostMaskParams : GeneralizedCostParams {
 struct GeneralizedCostMask : Parametrized<Cost, GeneralizedCostMaskParams> {
   explicit GeneralizedCostMask(GeneralizedCostMaskParams given) : Parametrized(std::move(given)) {
     if (params.costfunc->masks()) fail(ErrorKind::config, "costfunc: has a mask already");
+    refuse_whole(*params.costfunc, "costfunc");
   }
   bool masks() const override { return true; }
   double gradient_scale() const override { return params.costfunc->gradient_scale(); }

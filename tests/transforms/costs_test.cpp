@@ -177,6 +177,21 @@ TEST_CASE("several outputs need a cost each") {
   CHECK_THAT(complaint<Cost>("Multicost: []"), Catch::Contains("at least one cost"));
 }
 
+TEST_CASE("GeneralizedCost is the cost in it, and no cost of the whole net stands among others") {
+  const auto made = [](const std::string& yaml) { return Registry<Cost>::get().create(yaml_of(yaml)); };
+  const auto wrapped = [&](const std::string& name) { return made("GeneralizedCost: {costfunc: " + name + "}"); };
+  CHECK(wrapped("{CTC: {blank: 2}}")->of_sequences());
+  CHECK(wrapped("{CTC: {blank: 2}}")->blank() == 2);
+  CHECK(wrapped("MBox")->of_objects());
+  CHECK(wrapped("{GeneralizedCostMask: SumSquared}")->masks());
+  CHECK(wrapped("{Multicost: {costs: [SumSquared, SumSquared], weights: [1, 3]}}")->weight_of(1) == 3);
+  CHECK(!wrapped("SumSquared")->of_sequences());
+  for (const char* of : {"Multicost: [CTC]", "GeneralizedCostMask: CTC"})
+    CHECK_THAT(complaint<Cost>(of), Catch::Contains("compares sequences of labels with all that a net predicts"));
+  for (const char* of : {"Multicost: [MBox]", "GeneralizedCostMask: MBox"})
+    CHECK_THAT(complaint<Cost>(of), Catch::Contains("compares boxes of objects with all that a net predicts"));
+}
+
 TEST_CASE("outputs that do not suit a cost are told, with a way to mend it") {
   CHECK(objection("CrossEntropyMulti", 10, 10, "softmax") == "");
   CHECK_THAT(objection("CrossEntropyMulti", 10, 10, "relu"), Catch::Contains("activation: Softmax"));
