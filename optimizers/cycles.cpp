@@ -48,10 +48,11 @@ struct CosineRestarts : Parametrized<Schedule, RestartsParams> {
   using Parametrized::Parametrized;
   double rate(double base, const Progress& at) const override {
     const double cycles = at.fraction() / params.period, factor = params.factor;  // of the first cycle's length
-    if (factor == 1) return base * along_cosine(1, params.floor, cycles - std::floor(cycles));
-    // n cycles end at (factor^n - 1) / (factor - 1), and the next is factor^n long. At its very beginning rounding must
-    // not take it for the end of the one before.
-    const double n = std::floor(std::log1p(cycles * (factor - 1)) / std::log(factor) + 1e-9);
+    constexpr double kRounding = 1e-9;  // that must not take the very beginning of a cycle for the end of the last
+    if (factor == 1)
+      return base * along_cosine(1, params.floor, std::max(0.0, cycles - std::floor(cycles + kRounding)));
+    // n cycles end at (factor^n - 1) / (factor - 1), and the next is factor^n long.
+    const double n = std::floor(std::log1p(cycles * (factor - 1)) / std::log(factor) + kRounding);
     const double length = std::pow(factor, n), begin = (length - 1) / (factor - 1);
     return base * along_cosine(1, params.floor, std::clamp((cycles - begin) / length, 0.0, 1.0));
   }

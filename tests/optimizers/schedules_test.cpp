@@ -47,3 +47,14 @@ TEST_CASE("the step that ends a warm-up is the next schedule's") {
   CHECK(schedule->rate(1, {.epoch = 1, .step = 19, .steps_per_epoch = 10}) == 1);
   CHECK(schedule->rate(1, {.epoch = 2, .step = 20, .steps_per_epoch = 10}) == 0.5);
 }
+
+TEST_CASE("each cycle of restarts begins with the whole rate, however the place is rounded") {
+  for (const int64_t steps : {7, 10, 30, 391, 469})
+    for (const int64_t length : {1, 2, 3, 7}) {  // of a cycle, in steps
+      INFO(steps << " steps, cycles of " << length);
+      const auto schedule = Registry<Schedule>::get().create(
+          yaml_of(text("CosineRestarts: {period: ", number(double(length) / double(steps)), ", floor: 0.125}")));
+      for (int64_t cycle = 0; cycle < 1000; ++cycle)
+        CHECK(schedule->rate(2, {.step = cycle * length, .steps_per_epoch = steps}) == Approx(2).epsilon(1e-12));
+    }
+}
