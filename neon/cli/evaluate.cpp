@@ -167,8 +167,7 @@ int run_eval(const CommandLine& given) {
   const auto waking = wake_gpu(options, experiment);
   const FormerRun former{opened.run, false, may_fetch(line, options), read_limits(line, opened, path), !other.empty()};
   const Data data = load_evaluated(experiment, options, former, other);
-  if (const std::string said = untrained_phase(experiment, opened.run.position, path); !said.empty())
-    print_message(text("warning: ", path, ": ", said));
+  warn_of_untrained_phase(experiment, opened.run.position, path);
   if (!other.empty()) check_columns(data, opened.run.meaning, other);
   const EvaluatedSet set = evaluated_set(data, other);
   if (other.empty()) note_other_set(set, data, opened.run.position.data);
@@ -309,9 +308,12 @@ std::string write_run_evaluation(const CommandLine& line, const Experiment& expe
   try {
     CommandLine plain = line;  // the checkpoint has what was set
     plain.overrides.clear();
+    const OpenedRun opened = open_checkpoint(plain, path);
+    if (const std::string said = untrained_phase(experiment, opened.run.position, path); !said.empty())
+      return text("note: no ", kEvaluationFile, ": ", said);
     RunOptions without_updates = options;
     without_updates.rounding = 0;
-    write_evaluation(path, open_checkpoint(plain, path), experiment, data, without_updates, options.run_folder, false);
+    write_evaluation(path, opened, experiment, data, without_updates, options.run_folder, false);
     return "";
   } catch (const Error& error) {
     return text("warning: no ", kEvaluationFile, ": ", error.what());
@@ -322,6 +324,8 @@ std::vector<std::string> write_checkpoint_evaluation(const CommandLine& line, co
                                                      const std::string& folder) {
   try {
     const OpenedRun opened = open_checkpoint(line, path);
+    if (const std::string said = untrained_phase(*opened.experiment, opened.run.position, path); !said.empty())
+      return {text("note: ", path, ": no evaluation: ", said)};
     RunOptions options = options_of(line, opened);
     options.rounding = 0;
     choose_backend(line, options, *opened.experiment);

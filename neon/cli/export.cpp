@@ -6,6 +6,7 @@
 #include "datasets/gzip.h"
 #include "neon/cli/output_place.h"
 #include "neon/cli/run_place.h"
+#include "neon/cli/untrained_phase.h"
 #include "neon/cli/verb.h"
 #include "neon/core/paths.h"
 #include "neon/train/atomic_file.h"
@@ -145,6 +146,7 @@ int run_export(const CommandLine& line) {
   const std::string beside = std::filesystem::path(path).replace_extension(of.npz ? ".npz" : ".csv").string();
   const std::string to = given.empty() ? beside : given;
   check_free(to, of.overwrite);
+  warn_of_untrained_phase(*opened.experiment, opened.run.position, path);
   const TensorFile weights = sound_weights(opened, path);
   if (of.npz) write_npz(weights, to);
   else write_csv_folder(weights, to);

@@ -222,8 +222,7 @@ int run_predict(const CommandLine& line) {
   const StoredData stored = stored_data(opened.run, opened.spec);
   const auto sources = open_samples({line.operands.begin() + 1, line.operands.end()}, stored);
   check_sheet_options(line);
-  if (const std::string said = untrained_phase(*opened.experiment, opened.run.position, path); !said.empty())
-    print_message(text("warning: ", path, ": ", said));
+  warn_of_untrained_phase(*opened.experiment, opened.run.position, path);
   const bool of_classes = stored.classes > 0 || std::ranges::any_of(stored.outputs, [](const NamedTarget& target) {
                             return target.kind == TargetKind::classes;
                           });

@@ -2,6 +2,7 @@
 #include "neon/cli/sample_made.h"
 #include "neon/cli/session.h"
 #include "neon/cli/stored_data.h"
+#include "neon/cli/untrained_phase.h"
 #include "neon/cli/verb.h"
 #include "neon/core/random.h"
 #include "neon/train/generator.h"
@@ -156,6 +157,7 @@ int run_sample(const CommandLine& line) {
     fail(ErrorKind::config, path, ": its net has no generator, so it makes no images; leave ",
          in_quotes(line.operands[1]), " out");
   check_sampling(line.of_verb, makes);
+  warn_of_untrained_phase(*opened.experiment, opened.run.position, path);
   if (makes) print_result(draw_made_samples(line, opened, path, line.operands[1]));
   else Sampling(line, opened, path).run();
   return 0;

@@ -10,4 +10,7 @@ namespace neon {
 // Says that the last phase of a run has not trained yet, with the command that trains it; "" where it has.
 std::string untrained_phase(const Experiment& experiment, const Position& at, const std::string& path);
 
+// Prints that as a warning.
+void warn_of_untrained_phase(const Experiment& experiment, const Position& at, const std::string& path);
+
 }  // namespace neon

@@ -103,10 +103,29 @@ class Phases(Case):
         untrained = "the last phase, second, has not trained yet: neon resume m -e 3 trains it"
         self.assertIn("warning: m: " + untrained, self.neon("eval", "m").err)
         self.assertIn(untrained, self.neon("predict", "m", "-", stdin=b"5.1,3.5,1.4,0.2\n").err)
+        self.assertIn("warning: m: " + untrained, self.neon("export", "m", "--npz").err)
+        self.assertIn("note: m: no evaluation: " + untrained, self.neon("plot", "m", "-o", "page.html").err)
         self.assertIn("the run has done its 1 epoch; " + untrained, self.neon("resume", "m").err)
         said = self.neon("resume", "m", "-e", "3")
         self.assertRegex(said.out, r"(?m)^next: \S+ eval m$")
         self.assertNotIn("has not trained", self.neon("eval", "m").err)
+        self.assertNotIn("no evaluation", self.neon("plot", "m", "-o", "page.html").err)
+
+    def test_the_folder_of_a_run_has_no_evaluation_of_a_net_that_has_not_trained(self):
+        del self.environment["NEON_NO_RUN_FOLDER"]
+        spec = self.spec("\n".join(line for line in IRIS.splitlines() if "epochs" not in line) + "\n" + PHASES)
+        self.assertIn("note: no eval.json: the last phase, second, has not trained yet", self.neon("-r", "1", "-e", "1", spec).err)
+        self.assertFalse(os.path.exists(self.path("runs/s-1/eval.json")))
+        self.neon("resume", "runs/s-1", "-e", "3")
+        self.assertTrue(os.path.exists(self.path("runs/s-1/eval.json")))
+
+    def test_a_text_of_a_net_that_has_not_trained(self):
+        self.write("book.txt", "to be or not to be " * 40)
+        net = ("  - LSTM: {output_size: 4, init: GlorotUniform}\n  - Affine: {nout: classes, init: GlorotUniform, activation: Softmax}\n"
+               "cost: CrossEntropyMulti\noptimizer: Adam\nbatch_size: 4\n")
+        spec = self.write("b.yaml", "dataset: {Text: {path: book.txt, steps: 6}}\nlayers:\n" + net + PHASES)
+        self.neon("-r", "1", "-e", "1", "-s", "b", spec)
+        self.assertIn("warning: b: the last phase, second, has not trained yet", self.neon("sample", "b", "--length", "3").err)
 
 
 class Images(Case):
