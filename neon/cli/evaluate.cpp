@@ -178,7 +178,8 @@ int run_eval(const CommandLine& given) {
   if (!kept) check_kept(line);
   Variables variables;
   // Declares the variables; their values come from the file.
-  const StepOptions step = step_options(options, experiment.params);
+  StepOptions step = step_options(options, experiment.params);
+  step.seed = opened.run.position.seed;  // a generator is judged by the noise that the run's evaluations drew
   const auto evaluator = on_device_or_cpu(options, asked, [&] {
     const DeviceOptions device = device_options(options, experiment);
     const auto bytes = [&](int64_t batch) {

@@ -197,6 +197,17 @@ class Evaluate(Case):
             self.write(f"new/red/{i}.png", self.read(f"colours/test/{'blue' if i == 2 else 'red'}/{i}.png"))
         self.assertEqual(self.report("new")["report"]["confusion"], [[0, 0], [1, 2]])
 
+    def test_a_generator_is_judged_by_the_noise_of_its_run(self):
+        rng = np.random.default_rng(3)
+        x = rng.normal(size=(40, 4)).astype(np.float32)
+        np.savez(self.path("d.npz"), x_train=x, y_train=np.arange(40) % 2, x_test=x[:10], y_test=np.arange(10) % 2)
+        spec = self.write("g.yaml", "dataset: {NPZ: {path: d.npz}}\nlayers:\n  - GenerativeAdversarial:\n      noise: 3\n"
+                          "      generator: [Affine: {nout: 4, init: Kaiming}]\n      discriminator: [Affine: {nout: 1, init: Kaiming, "
+                          "activation: Logistic}]\nrule: Adversarial\noptimizer: {Adam: {learning_rate: 0.01}}\nbatch_size: 8\nepochs: 2\n")
+        for seed in "7", "8":
+            trained = self.neon("-r", seed, "-s", "g", spec).out
+            self.assertIn(re.search(r"test: (.*?)  \(", trained)[1], self.neon("eval", "g").out)
+
     def test_refusals(self):
         self.train_trees()
         self.refused(3, "eval", "m", "t.csw", says=["t.csw: there is no such file or folder", "t.csv"])
