@@ -35,7 +35,8 @@ struct ComparedRun {
   Texts results;  // best values by column of results.csv
 };
 
-// "2.93e-02 (8)": the best value of each result with its epoch; of metrics that count better upwards the largest.
+// "2.93e-02 (8)": the best value of each result with its epoch; of metrics that count better upwards the largest. Costs
+// of the nets of earlier phases are others, and do not count.
 Texts best_results(const std::string& table, const Experiment& experiment) {
   std::set<std::string> rising;
   for (const Metric::Result& result : experiment.results())
@@ -43,6 +44,7 @@ Texts best_results(const std::string& table, const Experiment& experiment) {
   const auto lines = read_results(table);
   if (lines.empty()) return {};
   const std::vector<std::string>& names = lines[0];
+  const int64_t before = experiment.params.epochs - experiment.last_phase().epochs;
   constexpr size_t kFirstResult = 5;  // after epoch, step, cost, rate and seconds
   Texts out;
   for (size_t k = kFirstResult; k < names.size(); ++k) {
@@ -50,13 +52,14 @@ Texts best_results(const std::string& table, const Experiment& experiment) {
     double best = std::nan("");
     std::string epoch, any;
     for (size_t row = 1; row < lines.size(); ++row) {
-      if (k >= lines[row].size() || lines[row][k].empty()) continue;
+      if (k >= lines[row].size() || lines[row][k].empty() || std::atoll(lines[row][0].c_str()) <= before) continue;
       any = lines[row][k];
       const double value = std::atof(any.c_str());
       if (!std::isfinite(value) || !(epoch.empty() || (rises ? value > best : value < best))) continue;
       best = value, epoch = lines[row][0];
     }
-    out.emplace_back("best " + names[k], epoch.empty() ? any : text(formatted("%.6g", best), " (epoch ", epoch, ")"));
+    if (!any.empty())
+      out.emplace_back("best " + names[k], epoch.empty() ? any : text(formatted("%.6g", best), " (epoch ", epoch, ")"));
   }
   return out;
 }

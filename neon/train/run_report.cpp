@@ -79,12 +79,22 @@ void RunReport::player(int64_t step, double cost) {
   if (log_) log_->player(step, cost);
 }
 
+namespace {
+
+// Training samples of so many steps from the begin of a run; the last batch of an epoch may be short.
+int64_t samples_before(const RunSetup& setup, int64_t step) {
+  const int64_t each = setup.steps_per_epoch, size = setup.layout.train_size;
+  return step / each * size + std::min(step % each * setup.step.batch, size);
+}
+
+}  // namespace
+
 ProgressState RunReport::state_of(const Position& position, double cost) const {
   ProgressState state;
   state.epochs = setup_.epochs;
   state.cost = cost;
   state.skipped = position.skipped;
-  const double samples = double((position.step - clock_.first_step) * setup_.step.batch);
+  const auto samples = double(samples_before(setup_, position.step) - samples_before(setup_, clock_.first_step));
   state.samples_per_second = clock_.took > 0 ? samples / clock_.took : 0;
   state.waiting = clock_.share_waiting;
   return state;

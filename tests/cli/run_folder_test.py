@@ -71,6 +71,26 @@ class RunFolder(support.Case):
             for row, cost in zip(rows, named["cost/loss"][:], strict=True):
                 self.assertAlmostEqual(row["test_cost"], cost, places=6)
 
+    def test_the_best_of_a_run_of_phases_is_of_the_last(self):
+        """An autoencoder comes before, whose cost is a small number of another kind."""
+        phases = ("[{name: first, epochs: 2, reconstruct: true, cost: MeanSquared, layers: [Affine: {nout: 4, init: {Constant: 0}}], optimizer: "
+                  "{GradientDescentMomentum: {learning_rate: 0.01}}}, {name: last, epochs: 3}]")
+        content = "\n".join(line for line in IRIS.splitlines() if not line.startswith("epochs:")) + "\n"
+        self.neon("-r", "1", self.spec(content, phases=phases, normalize="false"))
+        rows = self.results("runs/s-1")
+        best = min(rows[2:], key=lambda row: row["test_cost"])
+        said = self.neon("compare", "runs/s-1", "runs/s-1").out
+        self.assertRegex(said, rf"best test_cost +{best['test_cost']:.6g} \(epoch {best['epoch']:.0f}\)")
+        self.neon("-r", "1", "-e", "2", "s.yaml")
+        self.assertNotIn("best test_cost", self.neon("compare", "runs/s-2", "runs/s-2").out)
+
+    def test_samples_in_a_second_count_no_sample_of_a_short_batch_twice(self):
+        told = self.neon("-r", "1", self.spec(batch_size=119, epochs=3)).err  # of 120 samples
+        for row in self.results("runs/s-1"):
+            rate = support.re.search(rf"epoch {row['epoch']:.0f}/3 .*?  ([\d.]+)([kM]?) samples/s", told)
+            rate = float(rate[1]) * {"": 1, "k": 1e3, "M": 1e6}[rate[2]]  # of two digits at least
+            self.assertAlmostEqual(rate * row["seconds"] / 120, 1, delta=0.06)
+
     def test_a_folder_stands_for_its_checkpoint(self):
         self.neon("-r", "1", self.spec())
         self.write("x.csv", "5.1,3.5,1.4,0.2\n")
