@@ -37,6 +37,9 @@ struct MultiOptimizer : Parametrized<Optimizer, MultiOptimizerParams> {
       if (const Optimizer* found = find(key)) return found->serving(layer, layer_class);
     return *this;  // not reached: the default is there
   }
+  void change_each(const std::function<void(Optimizer&)>& change) override {
+    for (auto& [name, optimizer] : params.mapping) optimizer->change_each(change);
+  }
   std::vector<std::string> mentions() const override {
     std::vector<std::string> out;
     for (const auto& [name, optimizer] : params.mapping) {

@@ -1,6 +1,8 @@
 // Optimizers: an update rule as an expression over weight, gradient and state. Everything all rules share
 // (schedule, clipping) stands in the base. The trainer counts updates.
 #pragma once
+#include <functional>
+
 #include "backends/graph/expression.h"
 #include "optimizers/schedule.h"
 
@@ -114,6 +116,8 @@ class Optimizer {
     (void)layer, (void)layer_class;
     return *this;
   }
+  // Changes each optimizer that serves parameters.
+  virtual void change_each(const std::function<void(Optimizer&)>& change) { change(*this); }
   // Names of layers and classes that it mentions.
   virtual std::vector<std::string> mentions() const { return {}; }
 };

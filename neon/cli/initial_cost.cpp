@@ -30,14 +30,15 @@ std::vector<std::string> initial_cost_lines(const OpenedSpec& spec, const RunOpt
       bytes > kMostBytes || step_bytes > kMostBytes || work > kMostWork)
     return {};
   std::vector<std::string> warnings;  // which the check has printed
-  DataContext context = data_context(options, spec.folder, 0, warnings);
+  const auto seed = uint64_t(options.rng_seed.value_or(params.rng_seed.value_or(0)));
+  DataContext context = data_context(options, spec.folder, seed, warnings);
   context.may_download = false;
   Data data = params.dataset->load(context);
   set_normalization(params.normalize, data);
   StepOptions step = step_options(options, params);
   step.dtype = work > kLittleWork ? DType::f32 : DType::f64;  // the numbers, not their rounding
   step.rounding = 0;
-  step.seed = uint64_t(options.rng_seed.value_or(params.rng_seed.value_or(0)));
+  step.seed = seed;
   if (step.batch > data.train.size() || learns_from_images(step)) return {};  // learning may take a minute
   OneBatch batch(*spec.experiment, data, step, false);
   const double cost = batch.cost();

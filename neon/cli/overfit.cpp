@@ -14,6 +14,18 @@ namespace {
 
 constexpr double kLearnt = 0.1;  // of the cost of a constant answer
 
+// A run's schedule in as many steps as are trained here, however many epochs it has.
+struct ShorterSchedule : Schedule {
+  ShorterSchedule(Made<Schedule> of_run, int64_t epochs, int64_t steps)
+      : of_run(std::move(of_run)), epochs(epochs), steps(steps) {}
+  const void* params_address() const override { return nullptr; }
+  double rate(double base, const Progress& at) const override {
+    return of_run->rate(base, {at.step * epochs / steps, at.step * epochs, steps, epochs});
+  }
+  Made<Schedule> of_run;
+  int64_t epochs, steps;
+};
+
 int run_overfit(const CommandLine& line) {
   const int64_t steps = line.of_verb.iterations;
   Rehearsal rehearsal = make_rehearsal(line, open_spec(line, only_operand(line)), [&](Rehearsal& made) {
@@ -21,6 +33,11 @@ int run_overfit(const CommandLine& line) {
     const int64_t batch = std::min(made.options.batch_size.value_or(params.batch_size), made.data.train.size());
     made.data.train = spread_samples(made.data.train, batch);
     made.options.batch_size = batch;
+    const int64_t epochs = made.options.epochs.value_or(params.epochs);
+    params.optimizer->change_each([&](Optimizer& optimizer) {
+      Made<Schedule>& schedule = optimizer.common.schedule;
+      if (schedule) schedule = Made<Schedule>(std::make_shared<ShorterSchedule>(schedule, epochs, steps));
+    });
     made.options.epochs = steps;  // of one step each
     params.augment.clear();
     params.accumulate = 1;

@@ -92,6 +92,21 @@ class Recipe(support.Case):
         self.refused(1, "overfit", still, says="the net has not learnt one batch")
         self.refused(5, "overfit", self.spec(optimizer="{GradientDescentMomentum: {learning_rate: 1.0e+38}}"), says="diverged")
 
+    def test_the_first_cost_is_of_the_samples_that_the_seed_draws(self):
+        spec = self.write("s.yaml", "dataset: {Digits: {ntrain: 40, ntest: 10}}\nlayers: [Affine: {nout: 10, init: Kaiming, activation: Softmax}]\n"
+                          "cost: CrossEntropyMulti\noptimizer: Adam\nbatch_size: 10\n")
+        begins = lambda *more: re.search(r"cost    begins at ([\d.]+)", self.neon("check", "-r", "5", *more, spec).out)[1]
+        self.assertEqual(begins(), begins("--set", "dataset.seed=5"))
+        self.assertNotEqual(begins(), begins("--set", "dataset.seed=6"))
+
+    def test_overfit_goes_through_the_whole_schedule_of_the_run(self):
+        """Of 10 epochs all but the last two have the whole rate; a step of overfit is no epoch."""
+        rate = "learning_rate: 0.05, schedule: {StepSchedule: {step_config: [%d], change: [1.0e-9]}}"
+        for begin, code in (8, 0), (1, 1):
+            adam = "{Adam: {" + rate % begin + "}}"
+            for optimizer in adam, "{MultiOptimizer: {default: " + adam + ", Affine_1: " + adam + "}}":
+                self.neon("overfit", "-r", "1", self.spec(optimizer=optimizer, epochs=10), code=code)
+
     def test_gradients_of_a_net_with_everything(self):
         layers = """
   - Conv: {fshape: 3, nofm: 4, padding: 1, init: Kaiming, batch_norm: true, activation: Tanh}
