@@ -31,11 +31,17 @@ std::string MadeSheets::draw(const RunSetup& setup, const Position& position, Va
   if (end.sheet.empty()) return "";
   StepOptions options = setup.step;
   options.batch = end.sheet_images;
+  const bool averaged = options.ema_decay > 0;
   try {
     check_preview_place(end.sheet);
     if (!program_)
-      program_ = std::make_unique<SheetProgram>(setup.experiment.network(), setup.data, options, variables,
-                                                setup.device(position, listener));
+      program_ = std::make_unique<SheetProgram>(setup.experiment.network(), setup.data, options,
+                                                averaged ? averages_ : variables, setup.device(position, listener));
+    if (averaged) {
+      for (const auto& [name, tensor] : averages_.all())
+        averages_.at(name).copy_from(variables.at(variables.has(name + "/ema") ? name + "/ema" : name));
+      averages_.to_device();
+    }
     program_->draw(end.sheet);
   } catch (const Error& error) {
     return error.what();

@@ -20,14 +20,15 @@ class SheetProgram {
   std::unique_ptr<Program> program_;
 };
 
-// The sheets that callbacks ask for.
+// The sheets that callbacks ask for: of running means of the weights where a run keeps these, as neon sample has them.
 class MadeSheets {
  public:
-  // Draws the one of this epoch, if there is any. Returns why it could not, or "".
+  // Draws the one of this epoch, if there is any. The variables are on the host. Returns why it could not, or "".
   std::string draw(const RunSetup& setup, const Position& position, Variables& variables, Listener& listener,
                    const EpochEnd& end);
 
  private:
+  Variables averages_;  // used with running means only
   std::unique_ptr<SheetProgram> program_;
 };
 

@@ -189,9 +189,10 @@ class Adversarial(support.Case):
 
     def test_a_sheet_is_drawn_after_epochs(self):
         self.train({"func": "modified"}, {"Adam": {}}, "normal", 2)
-        self.neon("-r", str(SEED), "-s", "m.safetensors", "s.yaml", "--set", "callbacks=[GANPlot: {num_samples: 4, every: 2}]")
-        self.neon("sample", "m.safetensors", "same.png", "--count", "4", "-r", str(SEED))
-        self.assertEqual(self.read("made.png"), self.read("same.png"))
+        for more in [], ["--set", "ema=0.9"]:
+            self.neon("-r", str(SEED), "-s", "m.safetensors", "s.yaml", "--set", "callbacks=[GANPlot: {num_samples: 4, every: 2}]", *more)
+            self.neon("sample", "m.safetensors", "same.png", "--count", "4", "-r", str(SEED))
+            self.assertEqual(self.read("made.png"), self.read("same.png"))
         self.write("mine.png", self.read("made.png")[:-60])
         told = self.neon("s.yaml", "--set", "callbacks=[GANPlot: {filename: mine.png}]").err
         self.assertIn("warning: mine.png exists and is no preview", told)
