@@ -54,12 +54,12 @@ struct R2 : Parametrized<Metric, NoParams> {
             sum(weights, {0})};
   }
   // The mean over the outputs. An output whose targets are all alike has 1 without an error and 0 otherwise.
-  std::vector<double> finish(const std::vector<std::vector<double>>& s, double) const override {
-    constexpr double kRounding = 1e-13;  // of the sums, by the squares
+  std::vector<double> finish(const std::vector<std::vector<double>>& s, double n) const override {
+    const double rounding = 4e-16 * std::sqrt(n);  // of the sums over all batches
     double all = 0;
     for (size_t k = 0; k < s[0].size(); ++k) {
       const double spread = s[2][k] - s[1][k] * s[1][k] / s[3][0];
-      all += spread > kRounding * s[2][k] ? 1 - s[0][k] / spread : s[0][k] == 0 ? 1 : 0;
+      all += spread > rounding * s[2][k] ? 1 - s[0][k] / spread : s[0][k] == 0 ? 1 : 0;
     }
     return {all / double(s[0].size())};
   }
