@@ -30,7 +30,7 @@ std::vector<std::string> initial_cost_lines(const OpenedSpec& spec, const RunOpt
       bytes > kMostBytes || step_bytes > kMostBytes || work > kMostWork)
     return {};
   std::vector<std::string> warnings;  // which the check has printed
-  const auto seed = uint64_t(options.rng_seed.value_or(params.rng_seed.value_or(0)));
+  const uint64_t seed = seed_of(*spec.experiment, options);
   DataContext context = data_context(options, spec.folder, seed, warnings);
   context.may_download = false;
   Data data = params.dataset->load(context);

@@ -179,11 +179,11 @@ DataContext data_context(const RunOptions& options, const std::string& folder, u
   return context;
 }
 
-namespace {
-
 uint64_t seed_of(const Experiment& experiment, const RunOptions& options) {
   return uint64_t(options.rng_seed.value_or(experiment.params.rng_seed.value_or(0)));
 }
+
+namespace {
 
 // What `work` gives; parameters that do not fit what is in the files are the spec's.
 auto of_dataset(const Experiment& experiment, auto&& work) {

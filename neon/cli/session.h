@@ -48,6 +48,8 @@ TensorFile sound_weights(const OpenedRun& opened, const std::string& path);
 
 // Bytes that are free for a run, on the GPU too where one is chosen.
 double room_for(const RunOptions& options);
+// The seed that data sets draw by: of the options, else of the spec, else 0.
+uint64_t seed_of(const Experiment& experiment, const RunOptions& options);
 // Where data sets are looked for; `warnings` must outlive it.
 DataContext data_context(const RunOptions& options, const std::string& folder, uint64_t seed,
                          std::vector<std::string>& warnings);
