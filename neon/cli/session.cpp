@@ -69,7 +69,10 @@ OpenedSpec open_spec(const CommandLine& line, const std::string& path) {
   for (const Remark& warning : spec.conversion.warnings)
     print_message(text("warning: ", warning.where, ": ", warning.text));
   if (line.verbose > 1)
-    for (const std::string& note : spec.notes) print_message("note: " + note);
+    for (const std::string& note : spec.notes)
+      if (std::ranges::none_of(spec.conversion.warnings,
+                               [&](const Remark& said) { return note == text(said.where, ": ", said.text); }))
+        print_message("note: " + note);
   // A pipe lies in no folder of the user's.
   const size_t slash = is_read_once(path) ? path.npos : path.rfind('/');
   return {std::make_unique<Experiment>(spec.root), slash == path.npos ? "." : path.substr(0, slash),

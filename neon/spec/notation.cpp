@@ -68,7 +68,7 @@ std::vector<std::string> longer_keys() {
   return out;
 }
 
-void remove_holders(Document& document, std::vector<std::string>& notes, Problems& problems) {
+void remove_holders(Document& document, Conversion& conversion, std::vector<std::string>& notes, Problems& problems) {
   std::erase_if(document.root.entries, [&](const Setting::Entry& entry) {
     if (entry.key == "batchsize" || std::ranges::count(kKnownKeys, entry.key)) return false;
     const std::string place = text(entry.where, ": ", in_quotes(entry.key), ' ');
@@ -77,13 +77,16 @@ void remove_holders(Document& document, std::vector<std::string>& notes, Problem
       return true;
     }
     const std::string near = did_you_mean(entry.key, longer_keys());
-    if (near.empty()) notes.push_back(place + "is no key of neon 1.x and is left out");
-    else problems.add(entry.where, "", text("unknown key ", in_quotes(entry.key), near));
+    if (near.empty()) {  // neon 1.x ignored it, and somebody may have meant something
+      constexpr const char* kLeftOut = "is no key of neon 1.x and is left out";
+      notes.push_back(place + kLeftOut);
+      conversion.warnings.push_back({entry.where, text(in_quotes(entry.key), ' ', kLeftOut)});
+    } else problems.add(entry.where, "", text("unknown key ", in_quotes(entry.key), near));
     return true;
   });
 }
 
-void convert_1x_root(Document& document, std::vector<std::string>& notes, Problems& problems) {
+void convert_1x_root(Document& document, Conversion& conversion, std::vector<std::string>& notes, Problems& problems) {
   Setting& root = document.root;
   for (const std::string& line : document.doubled_keys.lines()) notes.push_back(line + "; the last counts");
   const Setting* ours = root.find("batch_size");
@@ -92,7 +95,7 @@ void convert_1x_root(Document& document, std::vector<std::string>& notes, Proble
     if (ours) problems.add(entry.where, "", text("'batchsize' and 'batch_size' are both given"));
     else entry.key = "batch_size";
   }
-  remove_holders(document, notes, problems);
+  remove_holders(document, conversion, notes, problems);
   if (!root.find("epochs")) {
     root.entries.push_back({"epochs", Setting::scalar("1", root.where), root.where});
     notes.push_back(text(root.where, ": 'epochs' is missing, so the run has one epoch, as in neon 1.x"));
@@ -148,12 +151,12 @@ void convert_objects(Setting& setting, bool object_expected, Problems& problems)
   }
 }
 
-void convert_root(Document& document, const std::string& notation, std::vector<std::string>& notes,
-                  Problems& problems) {
+void convert_root(Document& document, const std::string& notation, Conversion& conversion,
+                  std::vector<std::string>& notes, Problems& problems) {
   Setting& root = document.root;
   std::erase_if(root.entries, [](const auto& entry) { return entry.key == "define"; });
   if (notation == "native") document.doubled_keys.throw_if_any();
-  else convert_1x_root(document, notes, problems);
+  else convert_1x_root(document, conversion, notes, problems);
   for (auto& entry : root.entries)
     convert_objects(entry.value, entry.key == "layers" || entry.key == "cost" || entry.key == "optimizer", problems);
   root.set_paths("");

@@ -18,8 +18,9 @@ std::string notation_of(const Setting& root);
 void convert_objects(Setting& setting, bool object_expected, Problems& problems);
 
 // The whole root of any notation: objects everywhere, `define` removed. In a 1.x file batchsize becomes
-// batch_size, missing epochs are 1, and keys that only hold anchors go.
-void convert_root(Document& document, const std::string& notation, std::vector<std::string>& notes, Problems& problems);
+// batch_size, missing epochs are 1, and keys that only hold anchors go; so do unknown ones, with a warning.
+void convert_root(Document& document, const std::string& notation, Conversion& conversion,
+                  std::vector<std::string>& notes, Problems& problems);
 // What --set may still name as the file does: of a 1.x file the dataset's name, and what is in older_keys.h.
 void convert_keys(Setting& root, const std::string& notation, Conversion& conversion, std::vector<std::string>& notes,
                   Problems& problems);

@@ -29,7 +29,7 @@ Setting native_root(const Source& source, RawDocument raw, Spec& out, Problems& 
   if (root.is_null()) fail(ErrorKind::config, root.where, ": the file is empty; ", kShape);
   if (!root.is_map()) fail(ErrorKind::config, root.where, ": found ", root.describe(), "; ", kShape);
   out.notation = notation_of(root);
-  convert_root(document, out.notation, out.notes, problems);
+  convert_root(document, out.notation, out.conversion, out.notes, problems);
   return std::move(root);
 }
 

@@ -301,6 +301,8 @@ TEST_CASE("CIFAR-10 of 1.x: contrast is normalised before other augmentations, c
 TEST_CASE("of a 1.x file, keys without an anchor are told apart") {
   const Spec s = spec("epochs: 2\nlayers: [{type: Affine, nout: 3}]\nremark: hello\n");
   CHECK(s.notes == std::vector<std::string>{"m.yaml:3:1: 'remark' is no key of neon 1.x and is left out"});
+  REQUIRE(s.conversion.warnings.size() == 1);  // a run says so, too
+  CHECK(s.conversion.warnings[0].text == "'remark' is no key of neon 1.x and is left out");
   CHECK_THAT(error("layers: [{type: Affine, nout: 3}]\noptimiser: {type: Adam}\n"),
              Equals("m.yaml:2:1: unknown key 'optimiser'; did you mean optimizer?"));
   CHECK(
