@@ -48,7 +48,7 @@ struct ExperimentParams {
   std::string sampling = "all";
   Buckets buckets;
   bool draws_by_class() const { return sampling == "balanced"; }
-  // Of samples that are no pieces of streams.
+  // The order of samples that are no pieces of streams.
   SampleOrder order() const {
     return draws_by_class() ? SampleOrder::balanced : shuffle ? SampleOrder::drawn : SampleOrder::as_given;
   }

@@ -46,6 +46,30 @@ class Imbalance(Case):
         self.neon("-r", "1", "-s", "m.safetensors", spec, "--set", "sampling=all")
         self.assertNotEqual(found[0], tensors(self.path("m.safetensors"))[0]["Affine_0/W"])
 
+    def test_weights_hold_in_all_phases_and_follow_the_spec_of_a_resumed_run(self):
+        rng = np.random.default_rng(5)
+        self.write("t.csv", "a,b,price,grade\n" + "".join(f"{a},{b},{a - b},{'xyz'[i % 3]}\n" for i, (a, b) in enumerate(rng.normal(size=(40, 2)))))
+        spec = """\
+dataset: {CSV: {path: t.csv, test: 0, targets: {price: number, grade: classes}}}
+layers:
+  - Affine: {name: price, nout: 1, inputs: data, init: Kaiming}
+  - Affine: {name: grade, nout: 3, inputs: data, init: Kaiming, activation: Softmax}
+outputs: {price: MeanSquared, grade: {cost: CrossEntropyMulti, class_weights: [1, 0.25, 4]}}
+optimizer: {GradientDescentMomentum: {learning_rate: 0.1}}
+shuffle: false
+batch_size: 40
+"""
+        weights = lambda name: {key: value for key, value in tensors(self.path(name))[0].items() if key.endswith("/W")}
+        self.neon("-r", "1", "-s", "one", self.write("s.yaml", spec + "epochs: 5\n"))
+        self.neon("-r", "1", "-s", "two", self.write("p.yaml", spec + "phases: [{name: a, epochs: 2}, {name: b, epochs: 3}]\n"))
+        self.assertEqual(weights("one"), weights("two"))
+        other = "--set", "outputs.grade.class_weights=[3, 1, 2]"
+        self.neon("-r", "1", "-s", "part", "-e", "2", "s.yaml")
+        self.neon("-r", "1", "-s", "anew", "-e", "3", "--model_file", "part", "s.yaml", *other)
+        self.neon("resume", "part", "-e", "5", *other)
+        self.assertEqual(weights("part"), weights("anew"))
+        self.assertNotEqual(weights("part"), weights("one"))
+
     def test_weights_that_cannot_be(self):
         for weights, says in ("[0, 0, 0]", "are all 0"), ("{setosa: 0, versicolor: 0, virginica: 0}", "are all 0"), \
                 ("[1.0e+300, 1, 1]", "class_weights[0]"), ("[1, 2]", "has 2 numbers, the data set has 3 classes"):

@@ -159,23 +159,6 @@ class Outputs(Case):
         self.check_weighted("[1, 0.25, 4]", np.array([1, 0.25, 4]))
         self.check_weighted("{mid: 3}", np.array([1, 1, 3]))
 
-    def test_weights_of_classes_hold_in_all_phases_and_follow_the_spec_of_a_resumed_run(self):
-        self.write_tables()
-        spec = SPEC.replace("weight: 2}", "weight: 2, class_weights: [1, 0.25, 4]}")
-        self.neon("-r", "1", "-s", "one", self.write("s.yaml", spec))
-        phases = "phases: [{name: a, epochs: 2}, {name: b, epochs: 3}]"
-        self.neon("-r", "1", "-s", "two", self.write("p.yaml", spec.replace("epochs: 5", phases)))
-        for name, array in self.weights("one").items():
-            np.testing.assert_array_equal(self.weights("two")[name], array, name)
-        net = Net(self.initial("s.yaml"))
-        x, price, grade = (np.asarray(a, float if i < 2 else int) for i, a in enumerate(rows(TRAIN, 1)))
-        for epoch in range(5):
-            net.step(x, price, grade, 0.1, of_classes=np.array([1, 0.25, 4] if epoch < 2 else [3, 1, 2]))
-        self.neon("-r", "1", "-e", "2", "-s", "m", "s.yaml")
-        self.neon("resume", "-e", "5", "m", "--set", "outputs.grade.class_weights=[3, 1, 2]")
-        for name, array in self.weights("m").items():
-            self.assertLess(np.abs(net.w[name] - array).max(), 1e-9, name)
-
     def test_costs_of_training_by_rank_and_in_two_parts(self):
         """Whoever computes them, and whenever: the means of epochs of shorter batches are the same."""
         self.write_tables()
