@@ -6,6 +6,7 @@
 
 #include "layers/cells.h"
 #include "layers/projection.h"
+#include "layers/split_linear.h"
 
 namespace neon {
 
@@ -79,45 +80,95 @@ struct MultiHeadAttention : Parametrized<Layer, MultiHeadAttentionParams> {
     return size;
   }
 
-  // The steps of x (N,T,F) as queries (N,T,H,D), or as keys or values.
-  Expr heads_of(LayerContext& context, Expr x, const char* part, int64_t heads, int64_t size) const {
-    const Shape shape = x.shape();
-    const Expr rows = reshape(x, {shape[0] * shape[1], shape[2]});
-    const Expr y = projected(context, rows, {part, "MultiHeadAttention", heads * size, params.init, params.bias});
-    return reshape(y, {shape[0], shape[1], heads, size});
+  ProjectionOptions part(const char* name, int64_t outputs) const {
+    return {name, "MultiHeadAttention", outputs, params.init, params.bias};
   }
 
   // x (N,T,F) gives the queries, memory (N,S,F') keys and values.
   Expr attend(LayerContext& context, Expr x, Expr memory) const {
     for (const Expr& sequence : {x, memory}) check_sequence(context, sequence, "MultiHeadAttention");
-    const Shape shape = x.shape();
-    const int64_t size = head_size(shape[2]), nout = params.nout > 0 ? params.nout : shape[2];
-    Graph& graph = context.graph;
-    Value q = heads_of(context, x, "q", params.heads, size), k = heads_of(context, memory, "k", key_heads(), size);
-    Value v = heads_of(context, memory, "v", key_heads(), size);
-    if (params.rotary)
-      q = rotary(graph, q, context.place, params.rotary_base), k = rotary(graph, k, context.place, params.rotary_base);
-    Value lengths = context.lengths(memory);
-    AttentionOptions options{.scale = 1 / std::sqrt(double(size)), .causal = params.causal};
-    if (context.place && x.value() == memory.value()) {
-      // The steps up to this one are all that it may see.
-      k = kept_steps(context, context.layer + "/keys", context.expr(k));
-      v = kept_steps(context, context.layer + "/values", context.expr(v));
-      lengths = cast(graph, context.expr(cast(graph, context.place, DType::f32)) + 1.0, DType::i32);
-      options.causal = false;
-    }
-    if (context.training && params.dropout > 0) {
-      options.keep = 1 - params.dropout;
-      options.seed = context.seed;
-      options.stream = context.layer + "/dropout";
-      options.first = context.share.first;
-    }
-    const Value y = attention(graph, q, k, v, lengths, options);
-    const Expr rows = context.expr(reshape(graph, y, {shape[0] * shape[1], params.heads * size}));
-    const Expr out = projected(context, rows, {"out", "MultiHeadAttention", nout, params.init, params.bias});
-    const Expr sequence = reshape(out, {shape[0], shape[1], nout});
+    const int64_t size = head_size(x.shape()[2]), nout = params.nout > 0 ? params.nout : x.shape()[2];
+    // A weight of a head is drawn by its place among those of all heads.
+    const bool split = params.dropout == 0 && splits_inside(context, x, {params.heads, key_heads()});
+    const Expr y = split ? of_split_heads(context, x, memory, size) : of_all_heads(context, x, memory, size);
+    const Expr out = as_steps(context, projected(context, y, part("out", nout)));
+    const Expr sequence = reshape(out, {x.shape()[0], x.shape()[1], nout});
     context.mark_sequence(sequence, x);
     return sequence;
+  }
+
+  // -> (N T, H D)
+  Expr of_all_heads(LayerContext& context, Expr x, Expr memory, int64_t size) const {
+    const auto heads_of = [&](Expr sequence, const char* name, int64_t heads) -> Value {
+      const Shape shape = sequence.shape();
+      const Expr y = projected(context, as_steps(context, sequence), part(name, heads * size));
+      return reshape(y, {shape[0], shape[1], heads, size});
+    };
+    const Value q = heads_of(x, "q", params.heads), k = heads_of(memory, "k", key_heads());
+    const Value v = heads_of(memory, "v", key_heads());
+    const bool keeps = context.place && x.value() == memory.value();
+    const Value y = keeps ? of_kept_steps(context, q, k, v) : attended(context, q, k, v, context.lengths(memory));
+    return context.expr(reshape(context.graph, y, {x.shape()[0] * x.shape()[1], params.heads * size}));
+  }
+
+  // The split features (H D of this rank, N T of all ranks): each rank has some heads.
+  Expr of_split_heads(LayerContext& context, Expr x, Expr memory, int64_t size) const {
+    const ProjectionOptions of_q = part("q", params.heads * size), of_k = part("k", key_heads() * size);
+    const ProjectionOptions of_v = part("v", key_heads() * size);
+    const bool one = x.value() == memory.value();
+    std::vector<Expr> made = split_projections(context, x, one ? std::vector{of_q, of_k, of_v} : std::vector{of_q});
+    if (!one)
+      for (const Expr each : split_projections(context, memory, {of_k, of_v})) made.push_back(each);
+    const std::vector<Value> lengths = lengths_of_parts(context, context.lengths(memory), made[1]);
+    SplitParts out = context.split.of(made[0]);
+    for (size_t t = 0; t < out.parts.size(); ++t) {
+      const auto heads_of = [&](Expr features, int64_t steps) -> Value {  // (N,T,H,D)
+        const Expr own = context.split.of(features).parts[t].x;
+        const Shape shape = own.shape();
+        return reshape(context.graph, transpose(context.graph, own, {1, 0}),
+                       {shape[1] / steps, steps, shape[0] / size, size});
+      };
+      const int64_t steps = x.shape()[1], keys = memory.shape()[1];
+      const Value q = heads_of(made[0], steps), k = heads_of(made[1], keys), v = heads_of(made[2], keys);
+      const Value y = attended(context, q, k, v, lengths[t]);
+      Expr& part = out.parts[t].x;
+      const Value rows = reshape(context.graph, y, {part.shape()[1], part.shape()[0]});
+      part = context.expr(transpose(context.graph, rows, {1, 0}));
+    }
+    return context.split.add(std::move(out));
+  }
+
+  AttentionOptions options_of(const LayerContext& context, int64_t size) const {
+    AttentionOptions out{.scale = 1 / std::sqrt(double(size)), .causal = params.causal};
+    if (!context.training || params.dropout == 0) return out;
+    out.keep = 1 - params.dropout;
+    out.seed = context.seed;
+    out.stream = context.layer + "/dropout";
+    out.first = context.share.first;
+    return out;
+  }
+
+  Value turned(LayerContext& context, Value x) const {
+    return params.rotary ? rotary(context.graph, x, context.place, params.rotary_base) : x;
+  }
+
+  // q (N,T,H,D), k and v (N,S,K,D) -> (N,T,H,D)
+  Value attended(LayerContext& context, Value q, Value k, Value v, Value lengths) const {
+    const AttentionOptions options = options_of(context, context.graph.shape(q)[3]);
+    const Value queries = turned(context, q), keys = turned(context, k);
+    return attention(context.graph, queries, keys, v, lengths, options);
+  }
+
+  // The same of texts that go on: the steps up to this one are all that it may see.
+  Value of_kept_steps(LayerContext& context, Value q, Value k, Value v) const {
+    Graph& graph = context.graph;
+    AttentionOptions options = options_of(context, graph.shape(q)[3]);
+    options.causal = false;
+    const Value queries = turned(context, q);
+    const Expr keys = kept_steps(context, context.layer + "/keys", context.expr(turned(context, k)));
+    const Expr values = kept_steps(context, context.layer + "/values", context.expr(v));
+    const Value lengths = cast(graph, context.expr(cast(graph, context.place, DType::f32)) + 1.0, DType::i32);
+    return attention(graph, queries, keys, values, lengths, options);
   }
 };
 NEON_REGISTER(

@@ -1,6 +1,7 @@
 // GatedMLP: the feed-forward part of a transformer with a gate (Shazeer 2020).
 #include "layers/linear.h"
 #include "layers/projection.h"
+#include "layers/split_linear.h"
 
 namespace neon {
 
@@ -26,13 +27,26 @@ struct GatedMLP : Parametrized<Layer, GatedMlpParams> {
   Expr forward(LayerContext& context, Expr x) const override {
     const Expr rows = as_rows(as_steps(context, x));
     const int64_t nout = params.nout > 0 ? params.nout : rows.shape()[1];
-    const auto part = [&](Expr of, const char* name, int64_t units) {
-      return projected(context, of, {name, "GatedMLP", units, params.init, params.bias});
-    };
-    const Expr gate = part(rows, "gate", params.hidden);
-    const Expr open = params.activation ? activate(context, gate, params.activation) : apply("swish", gate);
-    const Expr hidden = open * part(rows, "up", params.hidden);
-    return in_sequence(context, part(hidden, "down", nout), x);
+    const bool split = splits_inside(context, x, {params.hidden}) && gate_is_of_elements(x.dtype());
+    std::vector<Expr> both;  // gate and up
+    if (split) both = split_projections(context, x, {part("gate", params.hidden), part("up", params.hidden)});
+    const Expr gate = split ? both[0] : projected(context, rows, part("gate", params.hidden)),
+               open = opened(context, gate);
+    const Expr up = split ? both[1] : projected(context, rows, part("up", params.hidden));
+    const Expr hidden = of_both_parts(context, open, up, [](Expr a, Expr b) { return a * b; });
+    return in_sequence(context, as_steps(context, projected(context, hidden, part("down", nout))), x);
+  }
+
+ private:
+  ProjectionOptions part(const char* name, int64_t units) const {
+    return {name, "GatedMLP", units, params.init, params.bias};
+  }
+  bool gate_is_of_elements(DType dtype) const {
+    return !params.activation || is_of_elements(*params.activation, dtype);
+  }
+  Expr opened(LayerContext& context, Expr gate) const {
+    if (params.activation) return activate(context, gate, params.activation);
+    return of_each_part(context, gate, [](Expr each) { return apply("swish", each); });
   }
 };
 NEON_REGISTER(

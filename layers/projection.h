@@ -11,7 +11,10 @@ struct ProjectionOptions {
   const Made<Initializer>&init, &bias;  // without `bias` there is no b
 };
 
-// rows (R,F) -> (R,nout)
+// rows (R,F) -> (R,nout). Split features (layers/split_linear.h) -> this rank's samples, or steps of sequences.
 Expr projected(LayerContext& context, Expr rows, const ProjectionOptions& options);
+
+// Split features of this rank's samples x, or steps, by each matrix.
+std::vector<Expr> split_projections(LayerContext& context, Expr x, const std::vector<ProjectionOptions>& parts);
 
 }  // namespace neon

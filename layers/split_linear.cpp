@@ -164,18 +164,52 @@ bool splits(const LayerContext& context, Expr x, int64_t nout) {
   return nout % share.ranks == 0 && (context.split.has(x) || x.shape()[0] % share.count == 0);
 }
 
+bool splits_inside(const LayerContext& context, Expr x, std::initializer_list<int64_t> units) {
+  const BatchShare& share = context.share;
+  if (!context.dense.pairs || share.ranks == 1 || context.passed || context.sharing.concerns(context.layer))
+    return false;
+  return x.shape()[0] % share.count == 0 && std::ranges::all_of(units, [&](int64_t n) { return n % share.ranks == 0; });
+}
+
 Expr split_product(LayerContext& context, Expr x, Parameter parameter) {
-  Graph& graph = context.graph;
-  const bool of_features = context.split.has(x);
-  SplitParts split = of_features ? context.split.of(x) : parts_of(context, x);
-  if (of_features && context.dense.pairs)
+  if (!context.split.has(x)) return split_products(context, x, {std::move(parameter)})[0];
+  SplitParts split = context.split.of(x);
+  if (context.dense.pairs)
     return product_of_columns(context, split, context.parameter(own_part(context, std::move(parameter), 1)));
   const Expr weight = context.parameter(own_part(context, std::move(parameter), 0));
-  for (SplitPart& part : split.parts) {
-    const Expr all = of_features ? all_features(context, part) : all_rows(part);
-    part.x = context.expr(matmul(graph, weight, all, false, !of_features));
-  }
+  for (SplitPart& part : split.parts)
+    part.x = context.expr(matmul(context.graph, weight, all_features(context, part), false, false));
   return context.split.add(std::move(split));
+}
+
+std::vector<Expr> split_products(LayerContext& context, Expr x, std::vector<Parameter> parameters) {
+  SplitParts rows = parts_of(context, x);
+  std::vector<Expr> weights, out;
+  for (Parameter& each : parameters) weights.push_back(context.parameter(own_part(context, std::move(each), 0)));
+  for (SplitPart& part : rows.parts) part.x = all_rows(part);
+  for (const Expr weight : weights) {
+    SplitParts split = rows;
+    for (SplitPart& part : split.parts) part.x = context.expr(matmul(context.graph, weight, part.x, false, true));
+    out.push_back(context.split.add(std::move(split)));
+  }
+  return out;
+}
+
+std::vector<Value> lengths_of_parts(LayerContext& context, Value lengths, Expr x) {
+  const SplitParts& split = context.split.of(x);
+  if (!lengths) return std::vector<Value>(split.parts.size());
+  Graph& graph = context.graph;
+  const int64_t steps = split.sequences.shape()[1];
+  std::vector<RankRows> samples;
+  std::vector<int64_t> sizes;
+  for (const SplitPart& part : split.parts) {
+    samples.push_back(part.samples);
+    for (int64_t& rows : samples.back().rows) rows /= steps;
+    sizes.push_back(samples.back().own());
+  }
+  std::vector<Value> out = by_turns(graph, cast(graph, lengths, DType::f32), sizes);  // ranks exchange no integers
+  for (size_t t = 0; t < out.size(); ++t) out[t] = cast(graph, all_gather(graph, out[t], samples[t]), DType::i32);
+  return out;
 }
 
 int64_t features_of(const LayerContext& context, Expr x) {

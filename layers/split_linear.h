@@ -7,7 +7,8 @@
 // all features of this rank's samples.
 //
 // In pairs (`parallel: {dense: pairs}`; Shoeybi et al. 2019) the next split layer has some columns of W instead, and so
-// takes the features that are there. Ranks add up its products, each rank for its own samples.
+// takes the features that are there. Ranks add up its products, each rank for its own samples. Layers that end with a
+// product of their own outputs, as attention and gated layers do, are pairs by themselves (layers/projection.h).
 #pragma once
 #include "layers/layer.h"
 #include "transforms/activation.h"
@@ -18,9 +19,20 @@ namespace neon {
 // weights; and every rank gets as many rows.
 bool splits(const LayerContext& context, Expr x, int64_t nout);
 
+// Whether a layer that is a pair by itself is split: its first products make `units` outputs each, or whole groups of
+// these, of x, samples or steps.
+bool splits_inside(const LayerContext& context, Expr x, std::initializer_list<int64_t> units);
+
 // x, this rank's samples (n, ...) or split features -> split features, or behind a pair (n, nout). `parameter` is the
 // whole W.
 Expr split_product(LayerContext& context, Expr x, Parameter parameter);
+
+// Split features of this rank's samples x by each W. The samples of all ranks are gathered once.
+std::vector<Expr> split_products(LayerContext& context, Expr x, std::vector<Parameter> parameters);
+
+// The lengths (n) i32 of this rank's sequences -> those of the samples in each part of x, split features of steps.
+// Invalid ones stay so.
+std::vector<Value> lengths_of_parts(LayerContext& context, Value lengths, Expr x);
 
 // Whether ranks share the rows of a table for x (N,T) tokens: no layer shares it, and every rank gets some.
 bool splits_table(const LayerContext& context, Expr x, int64_t rows);
@@ -42,6 +54,16 @@ Expr of_each_part(LayerContext& context, Expr x, Make&& make) {
   if (!context.split.has(x)) return make(x);
   SplitParts split = context.split.of(x);
   for (SplitPart& part : split.parts) part.x = make(part.x);
+  return context.split.add(std::move(split));
+}
+
+// make(x, y), of two arrays of the same samples and features, element by element.
+template <typename Make>
+Expr of_both_parts(LayerContext& context, Expr x, Expr y, Make&& make) {
+  if (!context.split.has(x)) return make(x, y);
+  SplitParts split = context.split.of(x);
+  const SplitParts& other = context.split.of(y);
+  for (size_t t = 0; t < split.parts.size(); ++t) split.parts[t].x = make(split.parts[t].x, other.parts[t].x);
   return context.split.add(std::move(split));
 }
 

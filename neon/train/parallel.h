@@ -36,7 +36,8 @@ struct Parallel {
       "share of the batch. model: each device has some rows of the weights, and takes all samples of the batch. Few "
       "bytes are exchanged then where weights are many, as in AlexNet. Layers whose nout is no multiple of the "
       "devices stay whole. pairs: the same, of steps of sequences, too. The second of two such layers in a row then "
-      "has some columns of its weights. A sum behind both replaces the exchange between them (Shoeybi et al. 2019).",
+      "has some columns of its weights. A sum behind both replaces the exchange between them (Shoeybi et al. 2019). "
+      "MultiHeadAttention and GatedMLP are such pairs by themselves: devices share heads and hidden units.",
       one_of({"data", "model", "pairs"}));
     p("scheme", &Parallel::scheme,
       "How samples come to dense layers that devices share (Krizhevsky 2014). a: all at once. b: those of one device "

@@ -167,9 +167,11 @@ std::string split_text(const StepOptions& step, int ranks, const StepGraph& grap
   };
   const char* const key = !asked.on ? "embedding: model" : asked.pairs ? "dense: pairs" : "dense: model";
   if (asked.on && !any(false))
-    fail(ErrorKind::config, "parallel: {", key, "} splits nothing here: no Affine or Linear of samples",
-         asked.pairs ? " or steps" : "", " has an nout that is a multiple of ", ranks,
-         "; leave dense out, or take another number of devices");
+    fail(ErrorKind::config, "parallel: {", key, "} splits nothing here: no Affine or Linear ",
+         asked.pairs ? "has an nout, no GatedMLP a `hidden` and no MultiHeadAttention without dropout `heads` and "
+                       "`kv_heads` that are multiples of "
+                     : "of samples has an nout that is a multiple of ",
+         ranks, "; leave dense out, or take another number of devices");
   if (asked.tables && !any(true))
     fail(ErrorKind::config, "parallel: {embedding: model} splits nothing here: no Embedding of its own table, without ",
          "`vectors`, has a row for each of ", ranks, " devices; leave embedding out");
