@@ -75,7 +75,8 @@ struct ColorNoiseParams {
   }
 };
 
-// "Fancy PCA" of Krizhevsky et al. 2012, section 4.1, with the components of ImageNet's colours from 0 to 1.
+// "Fancy PCA" of Krizhevsky et al. 2012, section 4.1, with the components of ImageNet's colours from 0, black, to 1,
+// white.
 struct ColorNoise : Parametrized<Augmentation, ColorNoiseParams> {
   using Parametrized::Parametrized;
   void apply(ImageBatch& batch) const override {
@@ -85,9 +86,11 @@ struct ColorNoise : Parametrized<Augmentation, ColorNoiseParams> {
     static const std::vector<double> kComponents[] = {
         {-0.5675, -0.5808, -0.5836}, {0.7192, -0.0045, -0.6948}, {0.4009, -0.8140, 0.4203}};
     constexpr double kSizes[] = {0.2175, 0.0188, 0.0045};
+    const double range = batch.white - batch.black;
     Expr x = batch.values();
     for (size_t k = 0; k < 3; ++k)
-      x = x + cast(normal(batch), x.dtype()) * (params.deviation * kSizes[k]) * batch.by_channel(kComponents[k]);
+      x = x +
+          cast(normal(batch), x.dtype()) * (params.deviation * kSizes[k] * range) * batch.by_channel(kComponents[k]);
     batch.set_values(x);
   }
 

@@ -206,8 +206,9 @@ TEST_CASE("brightness, contrast and saturation are distances times a factor") {
         });
 }
 
-TEST_CASE("noise of colours lies along the components of ImageNet's") {
+TEST_CASE("noise of colours lies along the components of ImageNet's, in the images' range from black to white") {
   const Picture p{3, 4};
+  constexpr double kRange = 255 * kScale;
   const double components[3][3] = {{-0.5675, -0.5808, -0.5836}, {0.7192, -0.0045, -0.6948}, {0.4009, -0.8140, 0.4203}};
   const double sizes[] = {0.2175, 0.0188, 0.0045};
   check("[ColorNoise: {deviation: 0.5}]", p, {3, 4}, true, 64,
@@ -216,7 +217,7 @@ TEST_CASE("noise of colours lies along the components of ImageNet's") {
           for (int k = 0; k < 3; ++k) {
             const double normal =
                 std::sqrt(-2 * std::log(1 - double(drawn(n, 2 * k)))) * std::cos(2 * M_PI * drawn(n, 2 * k + 1));
-            sum += 0.5 * normal * sizes[k] * components[k][c];
+            sum += 0.5 * normal * sizes[k] * kRange * components[k][c];
           }
           return sum;
         });
