@@ -199,9 +199,14 @@ class FirstSamples {
   }
   void write() const {
     if (rows_.empty()) return;
-    Tensor all(rows_[0].dtype(), Shape{int64_t(rows_.size())}.concat(stored_.stored_sample()));
-    for (size_t i = 0; i < rows_.size(); ++i)
-      std::memcpy(all.rows(int64_t(i), 1).data(), rows_[i].data(), rows_[i].bytes());
+    // Images are bytes, and the cells of a table f32.
+    const bool bytes = std::ranges::all_of(rows_, [](const Tensor& row) { return row.dtype() == DType::u8; });
+    const DType dtype = bytes ? DType::u8 : DType::f32;
+    Tensor all(dtype, Shape{int64_t(rows_.size())}.concat(stored_.stored_sample()));
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      const Tensor row = rows_[i].dtype() == dtype ? rows_[i] : rows_[i].converted(dtype);
+      std::memcpy(all.rows(int64_t(i), 1).data(), row.data(), row.bytes());
+    }
     write_sample_sheet(all, stored_, path_);
     print_message(text("wrote ", path_, ": the first ", rows_.size(), " samples, row by row"));
   }

@@ -42,7 +42,8 @@ void check_sheet(const std::string& path, const SampleMeaning& meaning, bool ove
 void write_sample_sheet(const Tensor& samples, const SampleMeaning& meaning, const std::string& path) {
   const Tensor shaped = samples.reshaped(Shape{samples.shape()[0]}.concat(meaning.stored_sample()));
   const Tensor x = meaning.channels_last ? shaped : with_channels_last(shaped);
-  write_sheet(x, samples.dtype() == DType::u8 ? SheetRange{0, 255} : range_of(x), path);
+  const bool bytes = samples.dtype() == DType::u8 || meaning.dtype == DType::u8;  // as numbers, too
+  write_sheet(x, bytes ? SheetRange{0, 255} : range_of(x), path);
 }
 
 Tensor samples_at(const Split& split, const std::vector<int64_t>& numbers, const SampleMeaning& meaning) {

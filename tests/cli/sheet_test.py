@@ -69,6 +69,15 @@ class Sheet(support.Case):
             name = re.search(r"(blue|red)/(\d+)\.png", line)
             np.testing.assert_array_equal(tile, self.image(name[1], name[2]))
 
+    def test_a_sheet_of_images_and_rows_of_numbers(self):
+        images = [self.image("red", str(k)) for k in range(1, 5)]
+        rows = [",".join(str(v) for v in image.transpose(2, 0, 1).reshape(-1)) for image in images]
+        for k, row in enumerate(rows):
+            self.write(f"{k}.csv", row + "\n")
+        self.neon("predict", "m.safetensors", "colours/test/blue/1.png", *(f"{k}.csv" for k in range(4)), "--sheet", "s.png")
+        for tile, image in zip(self.tiles("s.png", 5), [self.image("blue", "1"), *images]):
+            np.testing.assert_array_equal(tile, image)
+
     def test_sheets_in_folders_to_be_made(self):
         self.neon("eval", "m.safetensors", "--sheet", "a/b/worst.png")
         self.neon("predict", "m.safetensors", "colours/test/blue", "--sheet", "c/first.png")
