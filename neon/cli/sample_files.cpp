@@ -49,6 +49,7 @@ Data hdf5_data(const std::string& path, const StoredData& stored) {
                      Setting::map({{"train", Setting::scalar(path), {}},
                                    {"lshape", Setting::list(std::move(sizes)), {}},
                                    {"channels_last", Setting::scalar(stored.rows_channels_last ? "true" : "false"), {}},
+                                   {"sequences", Setting::scalar(stored.ragged ? "true" : "false"), {}},
                                    {"autoencoder", Setting::scalar("true"), {}}}),
                      {}};
   set.value.entries[0].value.quoted = true;

@@ -156,6 +156,19 @@ class Files(Case):
         np.save(self.path("x.npy"), x)
         self.assertEqual(self.neon("predict", "m", "d.h5").out, self.neon("predict", "m", "x.npy").out)
 
+    def test_sequences_of_an_hdf5_file_have_padding(self):
+        rng = np.random.default_rng(2)
+        x = rng.normal(0, 1, (12, 5, 2)).astype("f4")
+        for i in range(12):
+            x[i, 2 + i % 4:] = np.nan
+        with h5py.File(self.path("d.h5"), "w") as file:
+            file["input"], file["output"] = x, np.arange(12) % 2
+        layers = "[LSTM: {output_size: 3, init: GlorotUniform}, RecurrentLast, Affine: {nout: 2, init: Kaiming, activation: Softmax}]"
+        spec = self.write("q.yaml", "dataset: {HDF5: {train: d.h5, sequences: true}}\nlayers: " + layers + SPEC[SPEC.index("\ncost:"):])
+        self.neon("-r", "1", "-s", "m", spec)
+        np.save(self.path("x.npy"), x)
+        self.assertEqual(self.neon("predict", "m", "d.h5").out, self.neon("predict", "m", "x.npy").out)
+
     def test_memory_does_not_grow_with_the_number_of_images(self):
         self.trained()
         content = support.png(self.picture(1))
