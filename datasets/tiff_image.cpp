@@ -87,10 +87,13 @@ class TiffDecoder {
     Tensor stored(DType::u8, {stored_.height, stored_.width, 3});
     const auto from = packed.as<int32_t>();
     const auto to = stored.as<uint8_t>();
-    for (size_t i = 0; i < from.size(); ++i) {  // libtiff has laid transparent pixels on black
+    const bool clear_grey = has_grey_opacity();
+    for (size_t i = 0; i < from.size(); ++i) {  // libtiff has laid transparent colours on black, and no greys
       const auto pixel = uint32_t(from[i]);
-      to[3 * i] = uint8_t(TIFFGetR(pixel)), to[3 * i + 1] = uint8_t(TIFFGetG(pixel));
-      to[3 * i + 2] = uint8_t(TIFFGetB(pixel));
+      const uint32_t opacity = clear_grey ? TIFFGetA(pixel) : 255;
+      const auto on_black = [&](uint32_t value) { return uint8_t((value * opacity + 127) / 255); };
+      to[3 * i] = on_black(TIFFGetR(pixel)), to[3 * i + 1] = on_black(TIFFGetG(pixel));
+      to[3 * i + 2] = on_black(TIFFGetB(pixel));
     }
     if (orientation_ == 1) return stored;
     Tensor out(DType::u8, {size().height, size().width, 3});
@@ -106,6 +109,19 @@ class TiffDecoder {
   [[noreturn]] void fail_damaged() const {
     fail(ErrorKind::data, source_, ": no readable TIFF: ",
          file_.message.empty() ? "it is damaged, or of a kind that libtiff does not turn into colours" : file_.message);
+  }
+
+  // Whether pixels are a grey and an opacity that it is not multiplied with. libtiff reads none of 16 bits.
+  bool has_grey_opacity() const {
+    uint16_t samples = 1, bits = 1, extra = 0, *kinds = nullptr;
+    TIFFGetFieldDefaulted(tiff_.get(), TIFFTAG_SAMPLESPERPIXEL, &samples);
+    TIFFGetFieldDefaulted(tiff_.get(), TIFFTAG_BITSPERSAMPLE, &bits);
+    TIFFGetFieldDefaulted(tiff_.get(), TIFFTAG_EXTRASAMPLES, &extra, &kinds);
+    const bool has = samples == 2 && extra == 1 && kinds[0] == EXTRASAMPLE_UNASSALPHA;
+    if (has && bits != 8)
+      fail(ErrorKind::data, source_, ": a grey TIFF of ", bits, " bits with opacity is not read; save it with 8 bits, ",
+           "or without opacity");
+    return has;
   }
 
   // Rows as they are stored: libtiff would flip, but not turn them.

@@ -105,7 +105,7 @@ std::string tiff_of(const neon::Tensor& image, int orientation) {
                                                  {277, 3, 1, channels},
                                                  {278, 4, 1, height},
                                                  {279, 4, 1, pixels.size()}};
-  if (channels == 4) fields.push_back({338, 3, 1, 2});  // opacity that the colours are not multiplied with
+  if (channels % 2 == 0) fields.push_back({338, 3, 1, 2});  // opacity that the colours are not multiplied with
   std::string out = "II*" + std::string(1, '\0') + low_bytes(directory, 4) + pixels + low_bytes(0x8000800080008, 8) +
                     low_bytes(fields.size(), 2);
   for (const auto& [tag, type, count, value] : fields)

@@ -154,6 +154,10 @@ TEST_CASE("TIFF: grey, colours, opacity and orientation") {
   for (int64_t i : {0, 1, 2, 4, 5, 6}) mixed.push_back(clear.at(i) * clear.at(i < 4 ? 3 : 7) / 255);
   const KindPixels found = read_colours(tiff_of(clear));
   for (size_t i = 0; i < 6; ++i) CHECK(std::abs(found[i] - mixed[i]) <= 1);
+  Tensor clear_grey(DType::u8, {1, 3, 2});
+  const double greys[] = {200, 255, 200, 51, 200, 0}, on_black[] = {200, 40, 0};
+  for (int64_t i = 0; i < 6; ++i) clear_grey.set(i, greys[i]);
+  CHECK(read_colours(tiff_of(clear_grey), 1) == KindPixels(std::begin(on_black), std::end(on_black)));
   // Held to the right: the first row is the right column of what is upright.
   const KindPixels turned = read_colours(tiff_of(image, 6));
   CHECK(image_size(tiff_of(image, 6), "image") == ImageSize{6, 4});
