@@ -86,9 +86,10 @@ LabelledTexts labelled_texts_at(const std::string& path, const LabelledTextParam
   if (folder_exists(path)) return texts_of_folder(path, context);
   LabelledTexts out;
   out.source = path;
-  out.train = texts_of_table(path, params);
+  out.train = texts_of_table(path, params, context);
   double part = 0;
-  if (!parse_number(params.test, part)) out.test = texts_of_table(find_data_file(params.test, context), params);
+  if (!parse_number(params.test, part))
+    out.test = texts_of_table(find_data_file(params.test, context), params, context);
   return out;
 }
 
@@ -105,9 +106,11 @@ Data data_of_texts(LabelledTexts given, const LabelledTextParams& params, const 
   TextSplits splits(tokenizer, out.class_names, params.steps);
   out.train = splits.split_of(given.train);
   out.test = splits.split_of(given.test);
+  out.validation = splits.split_of(given.validation);
   if (splits.cut() > 0)
-    context.warn(text(given.source, ": ", splits.cut(), " of ", given.train.size() + given.test.size(),
-                      " texts are longer than ", params.steps, " ", params.unit, ", and their ends are left out"));
+    context.warn(text(given.source, ": ", splits.cut(), " of ",
+                      given.train.size() + given.test.size() + given.validation.size(), " texts are longer than ",
+                      params.steps, " ", params.unit, ", and their ends are left out"));
   out.sample = {params.steps};
   out.sequence = out.ragged = true;
   out.vocabulary = tokenizer.vocabulary();
@@ -123,7 +126,8 @@ struct TextClassesParams : LabelledTextParams {
   std::string path;
   static void describe(auto&& p) {
     p("path", &TextClassesParams::path,
-      "A folder with train/CLASS/FILE and test/CLASS/FILE, or with CLASS/FILE; or a table (.csv, .tsv) with a text and "
+      "A folder with train/CLASS/FILE, test/CLASS/FILE and val/CLASS/FILE, or with CLASS/FILE; or a table (.csv, .tsv) "
+      "with a text and "
       "its class in each row.",
       Required{});
     LabelledTextParams::describe(p);

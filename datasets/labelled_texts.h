@@ -41,17 +41,19 @@ struct LabelledText {
 };
 
 struct LabelledTexts {
-  std::vector<LabelledText> train, test;
+  std::vector<LabelledText> train, test, validation;
   std::string source;                            // a folder or table
   bool points_apart = false, keeps_end = false;  // as of their Vocabulary
 };
 
-// The texts of a folder with train/CLASS/FILE and test/CLASS/FILE, or with CLASS/FILE. Where there are test texts, only
-// their classes count: the others are left out, with a warning. A data error where a folder has no texts.
+// The texts of a folder with train/CLASS/FILE, test/CLASS/FILE and val/CLASS/FILE, or with CLASS/FILE. Other folders
+// beside these are left out, with a warning. Where there are test texts, only their classes count; warnings name the
+// others. A data error where a folder has no texts.
 LabelledTexts texts_of_folder(const std::string& folder, const DataContext& context);
 // The texts of a table whose cells are separated by commas, or in a file named .tsv by tabs. A config error where the
 // first line may name the columns or be a text.
-std::vector<LabelledText> texts_of_table(const std::string& path, const LabelledTextParams& params);
+std::vector<LabelledText> texts_of_table(const std::string& path, const LabelledTextParams& params,
+                                         const DataContext& context);
 
 // The texts of either.
 LabelledTexts labelled_texts_at(const std::string& path, const LabelledTextParams& params, const DataContext& context);

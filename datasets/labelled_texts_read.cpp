@@ -3,6 +3,7 @@
 #include <set>
 
 #include "datasets/file.h"
+#include "datasets/image_classes.h"
 #include "datasets/labelled_texts.h"
 #include "datasets/text_file.h"
 #include "neon/core/message.h"
@@ -49,12 +50,36 @@ std::set<std::string> labels_of(const std::vector<LabelledText>& texts) {
 
 }  // namespace
 
+namespace {
+
+// The texts of train, test and val, as ImageFolder knows these folders. False: the folder has no such part to train with.
+bool take_parts(const std::string& folder, const DataContext& context, LabelledTexts& out) {
+  const std::vector<std::string> names = names_in(folder, true);
+  if (!std::ranges::count(names, LabelledImage::train, part_named)) return false;
+  std::vector<std::string> others;
+  for (const std::string& name : names) {
+    const int part = part_named(name);
+    if (part < 0) {
+      others.push_back(in_quotes(name));
+      continue;
+    }
+    std::vector<LabelledText> texts = texts_by_class(join_path(folder, name), context);
+    auto& to = part == LabelledImage::train ? out.train : part == LabelledImage::test ? out.test : out.validation;
+    std::ranges::move(texts, std::back_inserter(to));
+  }
+  if (!others.empty())
+    context.warn(
+        text(folder, ": has texts to train with in a folder of their own; left out beside it: ", list_text(others)));
+  if (out.test.empty()) out.test.swap(out.validation);  // what there is to test with
+  return true;
+}
+
+}  // namespace
+
 LabelledTexts texts_of_folder(const std::string& folder, const DataContext& context) {
   LabelledTexts out;
   out.source = folder;
-  const std::string train = join_path(folder, "train"), test = join_path(folder, "test");
-  out.train = texts_by_class(folder_exists(train) ? train : folder, context);
-  if (folder_exists(train) && folder_exists(test)) out.test = texts_by_class(test, context);
+  if (!take_parts(folder, context, out)) out.train = texts_by_class(folder, context);
   if (out.train.empty())
     fail(ErrorKind::data, folder, ": no texts; expected CLASS/FILE, or train/CLASS/FILE and test/CLASS/FILE");
   if (out.test.empty()) return out;

@@ -34,6 +34,9 @@ struct TextTable {
     const std::optional<size_t> other = params.label == kAutoColumn ? named(kLabel) : given(kLabel, params.label);
     text = params.text == kAutoColumn ? chosen(kText, 0, other) : given(kText, params.text);
     label = other ? *other : chosen(kLabel, 1, text);
+    for (const size_t column : {text, label})
+      if (!names.empty() && std::ranges::count(names, names[column]) > 1)
+        fail(ErrorKind::data, path, ": two columns are named ", in_quotes(names[column]), "; rename one of them");
     if (text == label) fail_about(kLabel, "text and label are one column of ", params.label);
     return is_header;
   }
@@ -86,7 +89,26 @@ void check_guesses(const std::vector<LabelledText>& texts, const LabelledTextPar
 
 }  // namespace
 
-std::vector<LabelledText> texts_of_table(const std::string& path, const LabelledTextParams& params) {
+namespace {
+
+// A class may be named "none", and a table of pandas has "nan" where a class is missing.
+void warn_of_missing(const std::vector<LabelledText>& texts, const std::string& path, const DataContext& context) {
+  const MissingMarks missing(default_missing_marks());
+  int64_t count = 0;
+  const LabelledText* first = nullptr;
+  for (const LabelledText& one : texts)
+    if (missing.contains(one.label) && count++ == 0) first = &one;
+  if (count > 0)
+    context.warn(text(first->place, ": the class is ", in_quotes(first->label),
+                      ", a mark of missing values in tables; ",
+                      count == 1 ? "1 row has such a class" : text(count, " rows of ", path, " have such classes"),
+                      "; remove them where the class is missing"));
+}
+
+}  // namespace
+
+std::vector<LabelledText> texts_of_table(const std::string& path, const LabelledTextParams& params,
+                                         const DataContext& context) {
   const TextFile file(path);
   CsvReader reader(file.text(), lower(path).find(".tsv") == path.npos ? ',' : '\t', path);
   std::vector<CsvCell> cells;
@@ -101,6 +123,7 @@ std::vector<LabelledText> texts_of_table(const std::string& path, const Labelled
                    reader.place(cells[table.text].at)});
   }
   if (out.empty()) fail(ErrorKind::data, path, ": has no texts");
+  warn_of_missing(out, path, context);
   check_guesses(out, params, !table.names.empty());
   return out;
 }

@@ -56,6 +56,50 @@ TEST_CASE("reviews of films are a folder of texts") {
   CHECK((!stood_in->check(context).found && stood_in->check(context).train_size == 2));
 }
 
+TEST_CASE("a folder of texts may have some to validate with; what lies beside its parts is told") {
+  const TempDir dir;
+  for (const auto& [file, content] : {std::pair{"a/Train/x/1.txt", "one"},
+                                      {"a/Train/y/1.txt", "two"},
+                                      {"a/val/x/1.txt", "three one"},
+                                      {"a/test/y/1.txt", "two"},
+                                      {"a/test/x/1.txt", "one"},
+                                      {"a/notes/1.txt", "none"},
+                                      {"b/train/x/1.txt", "one"},
+                                      {"b/train/y/1.txt", "two"},
+                                      {"b/valid/x/1.txt", "one"},
+                                      {"b/valid/y/1.txt", "two"}})
+    dir.write(file, content);
+  std::vector<std::string> warnings;
+  DataContext context = offline();
+  context.warnings = &warnings;
+  const auto set = make("TextClasses", {{"path", dir / "a"}, {"steps", "4"}});
+  const Data data = set->load(context);
+  CHECK(agrees(set->check(offline()), data));
+  CHECK((data.train.size() == 2 && data.validation.size() == 1 && data.test.size() == 2));
+  CHECK(answer(data, data.validation, 0) == "x");
+  CHECK(warnings ==
+        Texts{dir / "a" + ": has texts to train with in a folder of their own; left out beside it: 'notes'"});
+  // Texts to validate with are what there is to test with, as images are.
+  const Data other = make("TextClasses", {{"path", dir / "b"}, {"steps", "4"}})->load(offline());
+  CHECK((other.train.size() == 2 && other.validation.size() == 0 && other.test.size() == 2));
+}
+
+TEST_CASE("classes of texts that mark a missing value are told, and columns of one name refused") {
+  const TempDir dir;
+  std::vector<std::string> warnings;
+  DataContext context = offline();
+  context.warnings = &warnings;
+  const auto load = [&](const std::string& content) {
+    return make("TextClasses", {{"path", dir.write("a.csv", content)}, {"test", "0"}})->load(context);
+  };
+  load("text,label\none,a\ntwo,b\nthree,nan\nfour,NA\nfive,a\n");
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0],
+             Catch::Contains("a.csv:4:1: the class is 'nan', a mark of missing values in tables; 2 rows of"));
+  CHECK_THAT(error_of([&] { load("text,label,label\none,a,c\ntwo,b,c\n"); }),
+             Catch::EndsWith("a.csv: two columns are named 'label'; rename one of them"));
+}
+
 TEST_CASE("stories and their questions") {
   const TempDir dir;
   dir.write("tasks_1-20_v1-2/en/qa1_single_train.txt", kStory);
