@@ -13,6 +13,7 @@
 #include "datasets/file.h"
 #include "datasets/hash.h"
 #include "neon/core/error.h"
+#include "neon/core/text.h"
 
 namespace neon {
 
@@ -125,6 +126,31 @@ std::string try_mirror(const Download& what, const std::string& url, double conn
   return "";
 }
 
+// Troubles by host, as "; a.org, b.org: Could not resolve host". A whole address would be long.
+class MirrorTroubles {
+ public:
+  void add(const std::string& url, std::string trouble) {
+    const size_t first = url.find("://") == url.npos ? 0 : url.find("://") + 3;
+    const std::string host = url.substr(first, url.find('/', first) - first);
+    if (const std::string named = ": " + host; trouble.ends_with(named)) trouble.resize(trouble.size() - named.size());
+    const auto found = std::ranges::find(all_, trouble, &Hosts::trouble);
+    Hosts& hosts = found != all_.end() ? *found : all_.emplace_back(Hosts{trouble, {}});
+    if (!std::ranges::count(hosts.names, host)) hosts.names.push_back(host);
+  }
+  std::string text() const {
+    std::string out;
+    for (const Hosts& hosts : all_) out += "; " + join(hosts.names, ", ") + ": " + hosts.trouble;
+    return out;
+  }
+
+ private:
+  struct Hosts {
+    std::string trouble;
+    std::vector<std::string> names;
+  };
+  std::vector<Hosts> all_;
+};
+
 void check_present(const Download& what) {
   const std::string sum = sha256_of_file(what.path);
   if (sum != what.sha256)
@@ -142,7 +168,7 @@ void download(const Download& what) {
   if (file_exists(what.path)) return check_present(what);  // another process was first
   using Clock = std::chrono::steady_clock;
   double left = what.connect_seconds;
-  std::string troubles;
+  MirrorTroubles troubles;
   for (size_t i = 0; i < what.urls.size(); ++i) {
     // An equal part of what is left for connecting; a mirror that answers at once leaves its part to the next.
     const double part = left / double(what.urls.size() - i);
@@ -150,9 +176,9 @@ void download(const Download& what) {
     const std::string trouble = try_mirror(what, what.urls[i], part);
     if (trouble.empty()) return;
     left -= std::min(part, std::chrono::duration<double>(Clock::now() - start).count());
-    troubles += "; " + what.urls[i] + ": " + trouble;
+    troubles.add(what.urls[i], trouble);
   }
-  fail(ErrorKind::data, what.path, ": cannot be downloaded", troubles);
+  fail(ErrorKind::data, what.path, ": cannot be downloaded", troubles.text());
 }
 
 }  // namespace neon

@@ -79,7 +79,7 @@ std::vector<Expr> OutputMetric::sums_of_all(const std::vector<Expr>& outputs, Ex
 std::string OutputMetric::objection(const std::vector<OutputForm>& outputs, int64_t) const {
   const OutputForm& form = outputs[place_];
   const std::string line = metric_.objection({form}, form.classes);
-  return line.empty() ? "" : text(output_, ": ", line);
+  return line.empty() ? "" : text(output_, ": ", name_, ": ", line);
 }
 
 std::vector<Expr> OutputCost::sums_of_all(const std::vector<Expr>& outputs, Expr t, Expr weight) const {

@@ -38,9 +38,9 @@ class OutputCosts : public Cost {
 // A metric of one output, whose name stands before those of the results: "price.MAE".
 class OutputMetric : public Metric {
  public:
-  // `metric` is borrowed.
-  OutputMetric(std::string output, size_t place, const Metric& metric)
-      : output_(std::move(output)), place_(place), metric_(metric) {}
+  // `name` is that of the metric, which is borrowed.
+  OutputMetric(std::string output, size_t place, std::string name, const Metric& metric)
+      : output_(std::move(output)), place_(place), name_(std::move(name)), metric_(metric) {}
   const void* params_address() const override { return metric_.params_address(); }
   std::vector<Result> results() const override;
   std::vector<Expr> sums_of_all(const std::vector<Expr>& outputs, Expr t, Expr weight) const override;
@@ -60,6 +60,7 @@ class OutputMetric : public Metric {
  private:
   const std::string output_;
   const size_t place_;
+  const std::string name_;
   const Metric& metric_;
 };
 

@@ -34,7 +34,11 @@ std::string message_line(std::string_view message) {
 std::string list_text(const std::vector<std::string>& names, std::string_view separator, size_t most) {
   constexpr size_t kMostOfName = 90;
   std::vector<std::string> first;
-  for (size_t i = 0; i < std::min(most, names.size()); ++i) first.push_back(printable(names[i], kMostOfName));
+  for (size_t i = 0; i < std::min(most, names.size()); ++i) {
+    const std::string name = printable(names[i], kMostOfName);
+    const bool seems_several = name.find(',') != name.npos && !name.starts_with('\'');
+    first.push_back(seems_several ? text("'", name, "'") : name);
+  }
   const std::string out = join(first, separator);
   return names.size() > most ? text(out, " and ", names.size() - most, " more") : out;
 }

@@ -138,17 +138,6 @@ void Experiment::add_default_metric(int64_t outputs, const DataLayout& layout) {
   default_metric_ = true;
 }
 
-namespace {
-
-// The name of the class that the spec names.
-template <typename T>
-std::string class_name_of(const Made<T>& made) {
-  const Setting& resolved = made.resolved();
-  return resolved.is_map() ? resolved.entries.at(0).key : resolved.value;
-}
-
-}  // namespace
-
 // The statistics of batch norm are measured over batches as samples lie, and without carried states.
 void Experiment::check_tunable(const std::string& callback, const DataLayout& layout) const {
   if (params.rule) fail_about("callbacks", callback, " is for nets with a cost, and this one has a rule; leave it out");

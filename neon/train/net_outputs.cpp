@@ -99,11 +99,8 @@ void find_layers(OutputSpecs& outputs, const Network& network, const Setting& wh
 
 std::vector<OutputCosts::Part> parts_of(const OutputSpecs& outputs) {
   std::vector<OutputCosts::Part> out;
-  for (const auto& [name, output] : outputs) {
-    const Setting& resolved = output.cost.resolved();
-    out.push_back(
-        {name, resolved.is_map() ? resolved.entries.at(0).key : resolved.value, &*output.cost, output.weight});
-  }
+  for (const auto& [name, output] : outputs)
+    out.push_back({name, class_name_of(output.cost), &*output.cost, output.weight});
   return out;
 }
 
@@ -112,7 +109,8 @@ std::vector<std::unique_ptr<Metric>> measures_of(const OutputSpecs& outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto& [name, output] = outputs[i];
     if (output.metrics)
-      for (const auto& metric : *output.metrics) out.push_back(std::make_unique<OutputMetric>(name, i, *metric));
+      for (const auto& metric : *output.metrics)
+        out.push_back(std::make_unique<OutputMetric>(name, i, class_name_of(metric), *metric));
     out.push_back(std::make_unique<OutputCost>(name, i, *output.cost));
   }
   return out;
@@ -145,7 +143,7 @@ std::vector<std::unique_ptr<Metric>> add_default_metrics(OutputSpecs& outputs, c
     const std::optional<Made<Metric>> metric = default_metric(forms[i]);
     if (!metric) continue;
     output.metrics->push_back(*metric);
-    out.push_back(std::make_unique<OutputMetric>(name, i, **metric));
+    out.push_back(std::make_unique<OutputMetric>(name, i, class_name_of(*metric), **metric));
   }
   return out;
 }

@@ -13,6 +13,13 @@
 
 namespace neon {
 
+// The name of the class that the spec names.
+template <typename T>
+std::string class_name_of(const Made<T>& made) {
+  const Setting& resolved = made.resolved();
+  return resolved.is_map() ? resolved.entries.at(0).key : resolved.value;
+}
+
 struct OutputParams {
   Made<Cost> cost;
   std::string layer;

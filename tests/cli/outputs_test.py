@@ -359,7 +359,7 @@ epochs: 60
                 ("outputs.price.cost", "CrossEntropyMulti", "outputs: price: the target is a number, and CrossEntropyMulti does not compare these; MeanSquared"),
                 ("outputs.grade.cost", "MeanSquared", "outputs: grade: the target is of classes, and MeanSquared does not compare these; CrossEntropyMulti"),
                 ("outputs.grade.cost", "{CrossEntropyMulti: {scale: 2}}", "`scale` of one of several costs would be its weight"),
-                ("outputs.price.metrics", "[Accuracy]", "outputs: price: needs classes"),
+                ("outputs.price.metrics", "[Accuracy]", "outputs: price: Accuracy: needs classes, the data set has none"),
                 ("outputs.grade.metrics", "[MeanAveragePrecision]", "compares detections with boxes of objects, and the data set has none"),
                 ("dataset.targets", "{price: number, grade: classes, c: number}", "outputs: the target 'c' has no output; add c: {cost: ...}"),
                 ("outputs", "{price: MeanSquared}", "outputs: no output takes the last layer, 'grade'"),

@@ -72,6 +72,7 @@ TEST_CASE("a message is one line, and long paths and lines lose their middle") {
 TEST_CASE("a list in a message is cut") {
   CHECK(list_text({"a", "b"}) == "a, b");
   CHECK(list_text({}) == "");
+  CHECK(list_text({"a,1", "b", "'c,d'"}) == "'a,1', b, 'c,d'");
   CHECK(list_text(std::vector<std::string>(600, "name")).ends_with("name and 588 more"));
   CHECK(list_text({"a\nb", std::string(1000, 'x')}, " or ").size() < 110);
 }

@@ -98,7 +98,7 @@ TEST_CASE("the next mirror is asked when one fails, and every failure is told") 
   CHECK(download_error(request({server / "none", server / "html", server / "good"}, dir / "a")) == "no error");
   CHECK(read_file(dir / "a") == body());
   const std::string error = download_error(request({server / "none", server / "html", server / "broken"}, dir / "b"));
-  CHECK_THAT(error, Catch::StartsWith("data: " + (dir / "b") + ": cannot be downloaded; " + (server / "none")) &&
+  CHECK_THAT(error, Catch::StartsWith("data: " + (dir / "b") + ": cannot be downloaded; 127.0.0.1:") &&
                         Catch::Contains("404") && Catch::Contains("sent another file: its SHA-256 is") &&
                         Catch::Contains("looks like an HTML page") && Catch::Contains("broke off after 400 bytes"));
   CHECK_FALSE(file_exists(dir / "b"));
@@ -145,8 +145,9 @@ TEST_CASE("a refused connection is told at once, a silent one within the time fo
   const Variable direct("no_proxy", "*");
   TempDir dir;
   auto start = std::chrono::steady_clock::now();
-  CHECK_THAT(download_error(request({"http://127.0.0.1:1/a", "http://127.0.0.1:1/b"}, dir / "a")),
-             Catch::Contains("cannot be downloaded"));
+  const std::string refused = download_error(request({"http://127.0.0.1:1/a", "http://127.0.0.1:1/b"}, dir / "a"));
+  CHECK_THAT(refused, Catch::Contains("cannot be downloaded; 127.0.0.1:1: "));
+  CHECK_THAT(refused, !Catch::Contains("http://"));
   CHECK(seconds_since(start) < 5);
   // 192.0.2.0/24 is kept for documentation: nobody answers there. Some networks refuse at once.
   start = std::chrono::steady_clock::now();
