@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "datasets/f32_steps.h"
 #include "datasets/labels.h"
 
 namespace neon {
@@ -101,6 +102,7 @@ std::vector<NamedTarget> describe_targets(const TargetArrays& targets, const Arr
     check_rank(values, place);
     if (values.elements() == 0) fail(ErrorKind::data, place, ": has shape ", values.shape(), ": it is empty");
     out.push_back(described(name, values, place, params));
+    if (out.back().kind == TargetKind::number) warn_of_f32_steps(values, true, place, context);
   }
   return out;
 }

@@ -5,6 +5,7 @@
 
 #include "datasets/array_sequences.h"
 #include "datasets/channels.h"
+#include "datasets/f32_steps.h"
 #include "datasets/labels.h"
 #include "neon/core/free_memory.h"
 
@@ -239,6 +240,9 @@ void interpret(const ArrayParams& params, const RawSplit& train, const RawSplit&
   const Shape targets = train.targets.shape();
   const bool one_hot = !params.label_sequences && targets.rank() == 2 && targets[1] > 1 && data.classes == targets[1] &&
                        is_one_hot(train.targets);
+  warn_of_f32_steps(train.inputs, data.sample.rank() == 1 || data.sequence, train.inputs_name, context);
+  if (data.classes == 0 && !train.targets.empty())
+    warn_of_f32_steps(train.targets, targets.rank() == 2, train.targets_name, context);
   data.train = split_of(params, train, data, one_hot, context);
   if (!test.inputs.empty()) data.test = split_of(params, test, data, one_hot, context);
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "datasets/csv_kinds.h"
+#include "datasets/f32_steps.h"
 #include "neon/core/threads.h"
 
 namespace neon {
@@ -14,9 +15,9 @@ struct Moments {
   int64_t count = 0, missing = 0;
   double mean = 0, deviation = 1;
   bool constant = true;
-  // 1 where all values are alike.
-  void set_deviation(double squares) {
-    const double found = std::sqrt(squares / double(count));
+  // 1 where all values are alike. The mean of such f64 may be rounded.
+  void set_deviation(double squares, bool alike = false) {
+    const double found = alike ? 0 : std::sqrt(squares / double(count));
     constant = !(found > 0);
     deviation = constant ? 1 : found;
   }
@@ -24,17 +25,17 @@ struct Moments {
 
 Moments moments_of(int64_t rows, auto&& value) {
   Moments out;
-  double sum = 0, squares = 0;
+  double sum = 0, squares = 0, least = INFINITY, most = -INFINITY;
   for (int64_t row = 0; row < rows; ++row) {
     const double x = value(row);
     if (std::isnan(x)) ++out.missing;
-    else ++out.count, sum += x;
+    else ++out.count, sum += x, least = std::min(least, x), most = std::max(most, x);
   }
   if (out.count == 0) return out;
   out.mean = sum / double(out.count);
   for (int64_t row = 0; row < rows; ++row)
     if (const double x = value(row); !std::isnan(x)) squares += (x - out.mean) * (x - out.mean);
-  out.set_deviation(squares);
+  out.set_deviation(squares, least == most);
   return out;
 }
 
@@ -108,14 +109,11 @@ class CodeLearner {
   }
 
  private:
-  // Large numbers that lie near each other, as times in milliseconds do.
   void warn_of_steps(const KnownColumn& column, const Moments& moments) const {
-    constexpr float kSteps = 16;  // in a deviation
-    const auto mean = float(std::abs(moments.mean)), step = std::nextafter(mean, INFINITY) - mean;
-    if (moments.constant ? step < 2 : double(step * kSteps) < moments.deviation) return;
-    context_.warn(text(table_.path, ": ", table_.column_text(column.column), ": f32 has numbers around ",
-                       float(moments.mean), " only in steps of ", step, moments.constant ? ", and all are one" : "",
-                       "; subtract one of them from all, or leave the column out with ignore"));
+    const std::string found = f32_steps_text(moments.mean, moments.deviation, moments.constant);
+    if (!found.empty())
+      context_.warn(text(table_.path, ": ", table_.column_text(column.column), ": ", found,
+                         "; subtract one of them from all, or leave the column out with ignore"));
   }
 
   void learn_categories(KnownColumn& column, const ColumnTexts& texts, auto&& cell) const {

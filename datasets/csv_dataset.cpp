@@ -53,6 +53,7 @@ class CsvLoad {
  public:
   CsvLoad(const CsvParams& params, const Dataset::Common& common, const DataContext& context, const std::string& path)
       : params_(params_for(params, common, context)),
+        common_(common),
         context_(context),
         former_(context.columns ? &*context.columns : nullptr),
         plain_(context.rules < 3),
@@ -68,6 +69,7 @@ class CsvLoad {
                : former_ ? columns_like(*former_, table_, layout_)
                          : find_kinds(params_, table_, layout_, context_);
     Split all = targets_.split_of(table_);
+    if (!former_ && !common_.autoencoder) targets_.warn_of_steps(table_, all.targets, context_);
     double part = 0;
     if (!parse_number(params_.test, part)) {
       data.train = std::move(all);
@@ -141,6 +143,7 @@ class CsvLoad {
   }
 
   const CsvParams params_;
+  const Dataset::Common& common_;
   const DataContext& context_;
   const TableColumns* const former_;
   const bool plain_;  // columns are numbers, as they are
@@ -185,8 +188,9 @@ class CSV : public Parametrized<Dataset, CsvParams> {
  private:
   Data load_file(const std::string& path, const DataContext& context) const {
     CsvLoad load(params, common, context, path);
-    Data data = finish(load.split(), context);
+    Data data = finish(load.split(), context, false);
     load.encode(data);
+    reconstruct(data);
     return data;
   }
 };

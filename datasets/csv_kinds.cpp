@@ -6,6 +6,7 @@
 
 #include "datasets/csv.h"
 #include "datasets/meant_cells.h"
+#include "datasets/meant_dates.h"
 #include "neon/core/text.h"
 
 namespace neon {
@@ -117,6 +118,7 @@ class KindFinder {
       return true;
     }
     check_numbers(column, texts);
+    check_other_dates(column, texts);
     const bool all_differ = texts.texts.size() >= kLeastIdentifiers &&
                             std::ranges::all_of(texts.rows, [](int64_t rows) { return rows == 1; });
     if (all_differ)
@@ -218,6 +220,14 @@ class KindFinder {
       table_.fail_at(texts.first[other],
                      text(table_.column_text(column), ": expected a number, found ", in_quotes(texts.texts[other]),
                           "; the kind category, under columns, takes all cells for texts"));
+  }
+
+  // Most are, or seem to be, dates: each would be a category.
+  void check_other_dates(size_t column, const ColumnTexts& texts) const {
+    if (rows_of(texts, [](const std::string& cell) { return seems_date(cell) || seems_other_date(cell); }) <= 0.5)
+      return;
+    const auto k = size_t(std::ranges::find_if(texts.texts, seems_other_date) - texts.texts.begin());
+    refuse(column, texts, k, advice_for_date(texts.texts[k]));
   }
 
   const CsvParams& params_;

@@ -143,6 +143,13 @@ void Table::fail_at_target(size_t row, size_t k, const std::string& message) con
   fail_at(at, message);
 }
 
+bool Table::has_point(size_t row, size_t k) const {
+  const std::string_view cell = targets[k][row], all = file->text();
+  double value = 0;
+  const bool as_written = cell.data() >= all.data() && cell.data() < all.data() + all.size();  // not 1,5 as 1.5
+  return decimal == ',' && as_written && cell.find('.') != cell.npos && parse_number(cell, value);
+}
+
 void Table::fail_at(size_t at, const std::string& message) const {
   CsvReader(file->text(), delimiter, path).fail_at(at, message);
 }

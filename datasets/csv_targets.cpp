@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "datasets/f32_steps.h"
+#include "datasets/reconstruction.h"
 #include "datasets/series_table.h"
 #include "neon/core/text.h"
 
@@ -15,6 +17,13 @@ FailAtLabel fail_in(const Table& table, size_t k) {
   return [&table, k](size_t row, const std::string& message) {
     table.fail_at_target(row, k, text(table.target_text(k), " ", message));
   };
+}
+
+[[noreturn]] void fail_at_point(const Table& table, size_t k, size_t row) {
+  table.fail_at_target(row, k,
+                       text(table.target_text(k), ": ", in_quotes(table.targets[k][row]),
+                            " has a point, and decimals of this table have commas; write digits with a decimal comma ",
+                            "alone, as in 1234,5"));
 }
 
 std::string_view trimmed(std::string_view of) {
@@ -70,6 +79,8 @@ void CsvTargets::learn_one(const CsvParams& params, const Table& table, const Da
   const FailAtLabel fail_at = fail_in(table, 0);
   const LabelNumbers numbers = label_numbers(table.targets[0], missing_, fail_at);
   if (params.task == "regression" || (params.task == "auto" && numbers.all_numbers && !numbers.all_whole)) return;
+  for (size_t row = 0; params.task == "auto" && numbers.all_numbers && row < table.targets[0].size(); ++row)
+    if (table.has_point(row, 0)) fail_at_point(table, 0, row);
   if (params.task == "auto" && !numbers.all_numbers && context.asks_about_texts())
     refuse_texts_meant_otherwise(table.targets[0], fail_at);
   Column& column = columns_[0];
@@ -184,9 +195,23 @@ void CsvTargets::take_numbers(const Table& table, size_t k, auto&& put) const {
       several_ ? text("; targets: {", columns_[k].target.name, ": classes} takes texts") : std::string();
   for (size_t row = 0; row < table.targets[k].size(); ++row) {
     const std::string_view cell = table.targets[k][row];
+    if (table.has_point(row, k)) fail_at_point(table, k, row);
     if (!parse_f32(cell, value))
       table.fail_at_target(row, k, text(table.target_text(k), ": ", no_f32_text(cell, missing_, advice.c_str())));
     put(row, value);
+  }
+}
+
+void CsvTargets::warn_of_steps(const Table& table, const Tensor& targets, const DataContext& context) const {
+  if (has_class()) return;
+  const int64_t width = targets.shape()[1];
+  int64_t first = 0;
+  for (size_t k = 0; k < columns_.size(); ++k) {
+    const NamedTarget& target = columns_[k].target;
+    const std::string found = target.kind == TargetKind::number ? f32_steps_text(targets, first, width) : std::string();
+    if (!found.empty())
+      context.warn(text(table.path, ": ", table.target_text(k), ": ", found, "; subtract one of them from all"));
+    first += target.columns();
   }
 }
 
@@ -205,6 +230,8 @@ void CsvTargets::standardize(Data& data, const DataContext& context) const {
     }
   }
   if (!several_ && context.target_standard) of_row = *context.target_standard;
+  for (const NamedTarget& former : context.targets)  // of a net that reconstructs its samples, too
+    if (!several_ && former.name == kValueTarget && !former.standard.empty()) of_row = former.standard;
   first = 0;
   for (NamedTarget& target : data.targets) {
     for (const NamedTarget& former : context.targets)

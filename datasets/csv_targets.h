@@ -19,6 +19,8 @@ class CsvTargets {
   void describe(const Table& table, SampleMeaning& meaning) const;
   // The samples of this file, or of another one of the same columns.
   Split split_of(const Table& table) const;
+  // Warns of numbers of these rows, which split_of() has given, that f32 keeps only in steps.
+  void warn_of_steps(const Table& table, const Tensor& targets, const DataContext& context) const;
   // Brings numbers to mean 0 and deviation 1, measured on the training rows.
   void standardize(Data& data, const DataContext& context) const;
 

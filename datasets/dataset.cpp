@@ -11,6 +11,7 @@
 #include "datasets/gzip.h"
 #include "datasets/meant_cells.h"
 #include "datasets/reconstruction.h"
+#include "datasets/untrained_classes.h"
 #include "neon/core/message.h"
 #include "neon/core/nearest_file.h"
 #include "neon/core/paths.h"
@@ -240,24 +241,6 @@ void check_rows(const Split& split, const char* which, const std::string& source
          " targets");
 }
 
-// The net has outputs for classes without training samples, but cannot learn them.
-void warn_of_untrained_classes(const Data& data, const DataContext& context) {
-  const Split& train = data.train;
-  if (data.classes == 0 || (!train.reader && train.targets.dtype() != DType::i32 && data.label_of != LabelOf::box))
-    return;
-  if (data.classes == data.tokens && data.label_of == LabelOf::step) return;  // bytes, say, that no text has
-  std::vector<bool> trained(static_cast<size_t>(data.classes));
-  for (int64_t i = 0; i < train.label_count(); ++i)
-    if (train.label(i) >= 0) trained[size_t(train.label(i))] = true;
-  std::vector<int64_t> untrained;
-  for (size_t k = 0; k < trained.size(); ++k)
-    if (!trained[k]) untrained.push_back(int64_t(k));
-  if (data.label_of == LabelOf::sequence && untrained.size() == 1) return;  // the blank, which stands for no label
-  if (!untrained.empty())
-    context.warn(text(data.source, ": no training sample is of class ", class_list(untrained, data.class_names),
-                      "; the net cannot learn what it never sees"));
-}
-
 void note_alike_classes(const Data& data, const DataContext& context) {
   if (data.tokens > 0 || !context.asks_about_texts()) return;
   const auto note = [&](const std::vector<std::string>& names) {
@@ -310,7 +293,7 @@ void Dataset::take_fold(Data& data, const DataContext& context) const {
   split_fold(data, common, context);
 }
 
-Data Dataset::finish(Data data, const DataContext& context) const {
+Data Dataset::finish(Data data, const DataContext& context, bool reconstructs) const {
   data.rules = context.rules;
   data.dtype = data.train.dtype();
   if (data.classes > 0 && !data.train.labels_samples() && data.label_of != LabelOf::sequence &&
@@ -341,15 +324,19 @@ Data Dataset::finish(Data data, const DataContext& context) const {
   }
   if (apart > 0) draw_validation(data, apart, context);
   if (!common.autoencoder) {
-    warn_of_untrained_classes(data, context);
+    warn_of_untrained(data, context);
     note_alike_classes(data, context);
-    if (common.reconstruct) add_samples_to_targets(data);
+    if (reconstructs) reconstruct(data);
     return data;
   }
   // Last, so that an autoencoder draws the same samples as a classifier.
   for (Split* split : {&data.train, &data.test, &data.validation}) split->targets = {};
   data.drop_classes();
   return data;
+}
+
+void Dataset::reconstruct(Data& data) const {
+  if (common.reconstruct && !common.autoencoder) add_samples_to_targets(data);
 }
 
 DataCheck Dataset::finish(DataCheck check) const {

@@ -129,8 +129,10 @@ class Dataset {
 
  protected:
   // The end of every load() and check(). Checks that rows and targets agree, drops the targets of an autoencoder, draws
-  // the subset and the validation samples, and warns of classes without training samples.
-  Data finish(Data data, const DataContext& context) const;
+  // the subset and the validation samples, and warns of classes without training samples. `reconstruct` adds samples
+  // to targets, unless the reader, which changes them after this, does it then.
+  Data finish(Data data, const DataContext& context, bool reconstructs = true) const;
+  void reconstruct(Data& data) const;
   DataCheck finish(DataCheck check) const;
   // Gives the samples of the fold, if the parameters name one, to the test.
   void take_fold(Data& data, const DataContext& context) const;

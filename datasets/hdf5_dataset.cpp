@@ -4,6 +4,7 @@
 
 #include "datasets/array_targets.h"
 #include "datasets/channels.h"
+#include "datasets/f32_steps.h"
 #include "datasets/hdf5_file.h"
 
 namespace neon {
@@ -67,6 +68,7 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
     const Hdf5Split train = read(data.source, arrays, output());
     const Hdf5Split test = test_path.empty() ? Hdf5Split{} : read(test_path, arrays, output());
     interpret(arrays, train, test, context, data);
+    warn_of_steps(data, train, context);
     if (!params.targets.empty()) {
       data.targets = describe_targets(params.targets, params, context, reader(data.source));
       data.train.targets = rows_of_targets(data.targets, params.targets, data.train.size(), reader(data.source));
@@ -103,6 +105,20 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
  private:
   // The data set with the only target; "" where the spec names several.
   const char* output() const { return params.targets.empty() ? "output" : ""; }
+
+  // HDF5 gives f32 at once, so that interpret() meets no wider type; whole numbers of targets aside.
+  static void warn_of_steps(const Data& data, const Hdf5Split& split, const DataContext& context) {
+    const auto opened = open_hdf5(data.source);
+    const auto warn = [&](const Tensor& rows, const char* set, const std::string& name) {
+      if (rows.dtype() != DType::f32 || !opened->is_wide(set)) return;
+      std::vector<std::string> columns;
+      for (int64_t k = 0; k < rows.elements() / rows.shape()[0]; ++k) columns.push_back(text("column ", k));
+      warn_of_f32_steps(rows, columns, name, context);
+    };
+    if (data.sample.rank() == 1 && split.mean.empty()) warn(split.inputs, "input", split.inputs_name);
+    if (data.classes == 0 && !split.targets.empty() && split.targets.shape().rank() <= 2)
+      warn(split.targets, "output", split.targets_name);
+  }
 
   static ReadTarget reader(const std::string& path) {
     return [path](const std::string& name) {

@@ -49,6 +49,10 @@ class OpenedHdf5 : public Hdf5File {
     const Hdf5Handle type = type_of(open_set(set));
     return is_byte(type) || is_bool(type);
   }
+  bool is_wide(const char* set) const override {
+    const Hdf5Handle type = type_of(open_set(set));
+    return H5Tget_size(type) >= (H5Tget_class(type) == H5T_FLOAT ? 8 : 4);
+  }
   Tensor read(const char* set, bool labels) const override;
   std::vector<int64_t> attribute(const char* set, const char* key) const override;
 

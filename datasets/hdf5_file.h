@@ -19,6 +19,7 @@ class Hdf5File {
   virtual Shape shape(const char* set) const = 0;
   virtual bool is_floating(const char* set) const = 0;
   virtual bool is_bytes(const char* set) const = 0;  // u8, or bool
+  virtual bool is_wide(const char* set) const = 0;   // f64, or whole numbers of 32 bits or more: f32 may round them
   // Bytes of an element, once it is read.
   int64_t item(const char* set) const { return is_bytes(set) ? 1 : is_floating(set) ? 4 : 8; }
 

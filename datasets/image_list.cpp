@@ -224,8 +224,9 @@ class ImageList : public Parametrized<Dataset, ListParams> {
   Data load(const DataContext& context) const override {
     std::shared_ptr<ListedTargets> several;
     const ImageSet set = read(find_data_file(params.path, context), context, several);
-    Data out = finish(load_image_set(set, context), context);
+    Data out = finish(load_image_set(set, context), context, false);
     if (several && params.standardize) several->targets.standardize(out, context);
+    reconstruct(out);
     return out;
   }
 

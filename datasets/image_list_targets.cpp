@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "datasets/csv_columns.h"
 #include "neon/core/key_error.h"
 #include "neon/core/message.h"
 #include "neon/core/text.h"
@@ -27,11 +28,14 @@ ListCells::ListCells(const ListTargets& targets, const CsvReader& reader, const 
   table_.path = path;
   table_.delimiter = delimiter;
   table_.columns = head.size();
-  for (const CsvCell& cell : head)
-    if (is_header) table_.names.emplace_back(cell.text);
+  if (is_header) table_.names = header_names(head, reader);
   for (const auto& [key, kind] : targets) {
     const auto named = std::ranges::find(table_.names, key);
     int64_t column = named != table_.names.end() ? named - table_.names.begin() : index_of(key);
+    if (const int64_t index = index_of(key);
+        named != table_.names.end() && index >= 0 && index != column && index < int64_t(head.size()))
+      fail_about("dataset", "targets: ", key, " is the name of column ", column, " of ", path, " and the index of ",
+                 "column ", in_quotes(table_.names[size_t(index)]), "; rename one of them");
     if (column < 0)
       fail_about("dataset", "targets: ", path, " has no column ", in_quotes(key), did_you_mean(key, table_.names));
     if (column == 0) fail_about("dataset", "targets: the first column of ", path, " names the files");
@@ -73,6 +77,7 @@ std::shared_ptr<ListedTargets> listed_targets(const ListTargets& targets, const 
   out->targets.describe(train, meaning);
   out->named = meaning.targets;
   const Tensor own = out->targets.split_of(train).targets;
+  out->targets.warn_of_steps(train, own, context);
   const Tensor more = test ? out->targets.split_of(*test).targets : Tensor(DType::f32, {0, own.shape()[1]});
   out->rows = Tensor(DType::f32, {own.shape()[0] + more.shape()[0], own.shape()[1]});
   const auto to = out->rows.as<float>();

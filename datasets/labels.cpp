@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "datasets/meant_cells.h"
+#include "datasets/meant_dates.h"
 #include "neon/core/error.h"
 
 namespace neon {
@@ -47,7 +48,7 @@ void refuse_texts_meant_otherwise(std::span<const std::string_view> labels, cons
   for (size_t i = 0; i < labels.size(); ++i) {
     const bool is_number = parse_number(labels[i], value), seeming = !is_number && seems_number(labels[i]);
     numbers += is_number || seeming;
-    dates += !is_number && seems_date(labels[i]);
+    dates += !is_number && (seems_date(labels[i]) || seems_other_date(labels[i]));
     if (seeming) first_seeming = std::min(first_seeming, i);
     else if (!is_number) first_text = std::min(first_text, i);
   }

@@ -4,7 +4,6 @@
 #include <array>
 #include <unordered_map>
 
-#include "datasets/table_date.h"
 #include "neon/core/message.h"
 #include "neon/core/text.h"
 
@@ -69,11 +68,6 @@ bool seems_number(std::string_view cell) {
   while (take_last(cell, kSpaces) || take_last(cell, kSymbols)) {
   }
   return are_grouped_digits(cell);
-}
-
-bool seems_date(std::string_view cell) {
-  return std::ranges::any_of(std::array{DateForm::year_first, DateForm::day_first, DateForm::month_first},
-                             [&](DateForm form) { return parse_date(cell, form).found; });
 }
 
 std::string advice_for_number(std::string_view cell, char decimal) {

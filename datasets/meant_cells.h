@@ -1,4 +1,4 @@
-// Texts of a table that are meant as numbers or dates, though neon reads them as neither.
+// Texts of a table that are meant as numbers, though neon does not read them; and names that are meant alike.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,9 +8,6 @@ namespace neon {
 
 // Whether a text, which is no number as neon reads them, seems to be one: "1,200", "1.200,50", "$5", "12 %", "1'000".
 bool seems_number(std::string_view cell);
-
-// Whether a text is a date in one of the forms of `DateForm`.
-bool seems_date(std::string_view cell);
 
 // "'1,200' seems to be a number; write digits with a decimal point alone, as in 1234.5"
 std::string advice_for_number(std::string_view cell, char decimal = '.');

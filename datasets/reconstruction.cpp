@@ -9,8 +9,6 @@ namespace neon {
 
 namespace {
 
-constexpr const char* kSampleTarget = "sample";
-
 // Place of number k of a sample, in the order of its axes (C,H,W), as it lies in memory.
 int64_t stored_place(const SampleMeaning& meaning, int64_t k) {
   if (!meaning.channels_last) return k;
@@ -47,7 +45,7 @@ std::vector<NamedTarget> targets_with_samples(const SampleMeaning& meaning, cons
   if (out.empty() && meaning.classes > 0)
     out.push_back({"class", TargetKind::classes, meaning.classes, meaning.class_names, {}});
   else if (out.empty() && target.rank() == 1)
-    out.push_back({"value", TargetKind::number, target[0], {}, meaning.target_standard});
+    out.push_back({kValueTarget, TargetKind::number, target[0], {}, meaning.target_standard});
   if (std::ranges::count(out, kSampleTarget, &NamedTarget::name))
     fail(ErrorKind::config, "reconstruct: ", source, " has a target named ", kSampleTarget, " already");
   out.push_back({kSampleTarget, TargetKind::number, meaning.sample.elements(), {}, {}});

@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "datasets/f32_steps.h"
 #include "datasets/file.h"
 #include "datasets/labels.h"
 #include "datasets/series_table.h"
@@ -115,6 +116,7 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
       fail(ErrorKind::data, other->table.path, ": its columns are not those of ", path);
     const int64_t longest = std::max(all.longest(), other ? other->longest() : 0);
     const int64_t steps = params.steps > 0 ? params.steps : longest;
+    warn_of_steps(all, !classes, context);
     out.train = split_of(all, classes, steps);
     if (other) out.test = split_of(*other, classes, steps);
     else if (part > 0) draw_test(part, out, context);
@@ -129,6 +131,16 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
     out = finish(std::move(out), context);
     if (params.standardize) standardize(out, context);
     return out;
+  }
+
+  static void warn_of_steps(const Grouped& all, bool numbers, const DataContext& context) {
+    std::vector<std::string> names;
+    for (const size_t i : all.table.features) names.push_back(text("column ", all.table.name_of(i)));
+    warn_of_f32_steps(all.table.numbers, names, all.table.path, context);
+    if (!numbers) return;
+    Tensor targets(DType::f32, {all.table.rows(), 1});
+    for (int64_t row = 0; row < all.table.rows(); ++row) targets.set(row, target_in(all, {}, row));
+    warn_of_f32_steps(targets, std::vector<std::string>{"the target"}, all.table.path, context);
   }
 
   static int64_t count_longer(const Grouped& all, int64_t steps) {

@@ -21,6 +21,14 @@ class DateScanner {
     rest_.remove_prefix(1);
     return true;
   }
+  // A word in any letter case; `word` is in small letters.
+  bool take_word(std::string_view word) {
+    if (rest_.size() < word.size()) return false;
+    for (size_t i = 0; i < word.size(); ++i)
+      if ((rest_[i] | 0x20) != word[i]) return false;
+    rest_.remove_prefix(word.size());
+    return true;
+  }
   // A number of `least` to `most` digits.
   bool number(size_t least, size_t most, int& out) {
     size_t count = 0;
@@ -59,21 +67,49 @@ bool scan_day(DateScanner& in, DateForm form, double& days) {
   return date.ok();
 }
 
+// The hours of a day by those of a half, 12 to 11, and "AM" or "PM" behind them; as they are without these.
+bool take_half(DateScanner& in, int& hours) {
+  DateScanner behind = in;
+  behind.take(' ');
+  for (const bool after_noon : {false, true}) {
+    if (!behind.take_word(after_noon ? "pm" : "am")) continue;
+    if (hours < 1 || hours > 12) return false;
+    hours = hours % 12 + (after_noon ? 12 : 0);
+    in = behind;
+    break;
+  }
+  return true;
+}
+
+// "Z", "UTC", "GMT", or nothing.
+bool take_greenwich(DateScanner& in) {
+  DateScanner behind = in;
+  behind.take(' ');
+  if (!behind.take_word("utc") && !behind.take_word("gmt")) return in.take_word("z");
+  in = behind;
+  return true;
+}
+
 // A time, and a zone behind it, as a share of a day.
 bool scan_time(DateScanner& in, double& share) {
   int hours = 0, minutes = 0, seconds = 0;
   double fraction = 0;
   if (!in.number(1, 2, hours) || !in.take(':') || !in.number(2, 2, minutes)) return false;
   if (in.take(':') && (!in.number(2, 2, seconds) || (in.take('.') && !in.fraction(fraction)))) return false;
-  if (hours > 23 || minutes > 59 || seconds > 60) return false;
+  if (!take_half(in, hours) || hours > 23 || minutes > 59 || seconds > 60) return false;
   double zone = 0;
-  if (!in.take('Z') && (in.next() == '+' || in.next() == '-')) {
+  const bool greenwich = take_greenwich(in);
+  DateScanner behind = in;
+  behind.take(' ');
+  if (!greenwich && (behind.next() == '+' || behind.next() == '-')) {
+    in = behind;
     const bool east = in.take('+');
     int zone_hours = 0, zone_minutes = 0;
     if (!east) in.take('-');
     if (!in.number(2, 2, zone_hours)) return false;
     in.take(':');
     if (!in.at_end() && !in.number(2, 2, zone_minutes)) return false;
+    if (zone_hours > 23 || zone_minutes > 59) return false;
     zone = (east ? 60 : -60) * (zone_hours * 60.0 + zone_minutes);
   }
   share = (hours * 3600.0 + minutes * 60 + seconds + fraction - zone) / 86400;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "datasets/f32_steps.h"
 #include "datasets/file.h"
 #include "datasets/hdf5_file.h"
 #include "datasets/npy.h"
@@ -52,6 +53,7 @@ struct Series {
   int64_t features = 0, targets = 0;
   TableColumns table;
   std::vector<std::string> target_names;
+  std::vector<std::string> columns;  // as messages have them
 };
 
 class Windows : public Parametrized<Dataset, WindowsParams> {
@@ -90,6 +92,8 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
     out.features = int64_t(table.features.size());
     out.numbers = table.numbers;
     out.targets = int64_t(table.targets.size());
+    for (const auto* of : {&table.features, &table.targets})
+      for (const size_t i : *of) out.columns.push_back(text("column ", table.name_of(i)));
     if (!table.names.empty())
       for (const size_t i : table.targets.empty() ? table.features : table.targets)
         out.target_names.push_back(table.names[i]);
@@ -102,6 +106,9 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
     const int64_t rows = raw.shape()[0], width = raw.shape().rank() == 2 ? raw.shape()[1] : 1;
     const std::vector<int64_t> ignored = indices(params.ignore, "ignore", width, source);
     std::vector<int64_t> columns = indices(params.columns, "columns", width, source);
+    for (const int64_t k : columns)
+      if (std::ranges::count(ignored, k))
+        fail(ErrorKind::config, "columns: ", k, " is to be ignored, too; leave it out of one of them");
     if (columns.empty())
       for (int64_t i = 0; i < width; ++i)
         if (!std::ranges::count(ignored, i)) columns.push_back(i);
@@ -113,6 +120,7 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
     out.targets = int64_t(targets.size());
     columns.insert(columns.end(), targets.begin(), targets.end());
     if (out.features == 0) fail(ErrorKind::config, source, ": no columns are left");
+    for (const int64_t k : columns) out.columns.push_back(text("column ", k));
     out.numbers = Tensor(DType::f32, {rows, int64_t(columns.size())});
     const auto to = out.numbers.as<float>();
     for (int64_t row = 0; row < rows; ++row)
@@ -134,6 +142,8 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
       if (!parse_number(column, index) || index != std::floor(index) || index < 0 || index >= double(width))
         fail(ErrorKind::config, parameter, ": ", in_quotes(column), " is no column of ", source, ", which has 0 to ",
              width - 1);
+      if (std::ranges::count(out, int64_t(index)))
+        fail(ErrorKind::config, parameter, ": column ", in_quotes(column), " is named twice");
       out.push_back(int64_t(index));
     }
     return out;
@@ -157,6 +167,7 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
       if (count < params.steps + params.horizon && (count != 0 || count == train))
         fail(ErrorKind::config, series.source, ": of its ", rows, " rows, ", std::max<int64_t>(count, 0),
              " are left for the ", name, " part; a sample and its targets take ", params.steps + params.horizon);
+    warn_of_f32_steps(series.numbers, series.columns, series.source, context);
     Data out;
     out.source = series.source;
     out.sample = {params.steps, series.features};

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "backends/graph/ops.h"
+#include "datasets/reconstruction.h"
 #include "models/several_targets.h"
 #include "neon/core/key_error.h"
 
@@ -81,10 +82,31 @@ Value as_given(Graph& graph, Value images, int rank) {
   return reshape(graph, images, {shape[0], shape[1], shape[2]});
 }
 
+// Targets (N,K) whose last columns are the samples themselves (C,H,W): these move with the pixels. Beyond the border
+// lies black, which the net sees as `shift`.
+Value with_moved_samples(ImageBatch& images, const DataLayout& data, Value targets, const StepOptions& options) {
+  Graph& graph = images.graph;
+  const Expr all(graph, targets);
+  const int64_t n = all.shape()[0], numbers = data.sample.elements(), others = all.shape()[1] - numbers;
+  const auto shifted = [&](Value x, double by) { return by == 0 ? x : Value(Expr(graph, x) + by); };
+  const Value own = reshape(graph, columns_of(all, others, numbers), Shape{n}.concat(data.sample));
+  images.accompany(channels_last_target(graph, shifted(own, -data.shift)), {}, Sampling::linear);
+  augment(images, options);
+  const Value moved = shifted(as_given(graph, images.companion(), 4), data.shift);
+  if (const Shape now = graph.shape(moved).slice(1, 4); now != data.sample)
+    fail_about(
+        "augment", "makes samples ", now, " of ", data.sample,
+        ", and the target `sample` of `reconstruct` has the numbers of the latter; leave its size out, and give ",
+        "the data set's images their size");
+  const Expr rows(graph, reshape(graph, moved, {n, numbers}));
+  return others == 0 ? Value(rows) : Value(joined_outputs({columns_of(all, 0, others), rows}));
+}
+
 // The targets (N,...) of the samples, moved as augmentations move the pixels of `images`.
 Value moved_targets(ImageBatch& images, const DataLayout& data, Value targets, const StepOptions& options) {
   Graph& graph = images.graph;
   const int rank = graph.shape(targets).rank();
+  if (has_image_as_target(data)) return with_moved_samples(images, data, targets, options);
   const bool alike = data.label_of != LabelOf::box && match_samples(data.target, data.sample);
   if (data.label_of == LabelOf::box) {
     images.boxes = {graph, targets};
@@ -105,13 +127,21 @@ Value moved_targets(ImageBatch& images, const DataLayout& data, Value targets, c
 }
 
 // The targets t (N,K) of samples that were mixed, unless they lie in the batch as the samples do.
-Expr mixed_targets(const ImageBatch& images, const DataLayout& data, Expr t) {
+Expr mixed_targets(const ImageBatch& images, const DataLayout& data, const StepOptions& options, Expr t) {
   if (images.mixture.empty() || data.target_is_input || match_samples(data.target, data.sample)) return t;
   if (data.label_of == LabelOf::sequence || data.label_of == LabelOf::box)
     fail_about("augment", "mixes samples, and targets that are ",
                data.label_of == LabelOf::box ? "boxes of objects" : "sequences of labels",
                " have no mixture; leave out Mixup and CutMix");
-  return images.mixture.of(t);
+  if (!has_image_as_target(data)) return images.mixture.of(t);
+  std::vector<Expr> parts;  // by output
+  int64_t first = 0;
+  for (const size_t k : targets_of_outputs(data, options)) {
+    const Expr own = columns_of(t, first, data.targets[k].width);
+    parts.push_back(k + 1 == data.targets.size() ? own : images.mixture.of(own));
+    first += data.targets[k].width;
+  }
+  return joined_outputs(parts);
 }
 
 // Each of the labels (N,...) as 1 at its class and 0 elsewhere, (labels,classes).
@@ -203,7 +233,7 @@ Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const Ste
   else if (data.classes > 0 && data.label_of != LabelOf::sequence && data.label_of != LabelOf::box)
     out.t = cast(one_hot(graph, target, data.classes), cost_dtype);
   else out.t = cast(as_rows({graph, target}), cost_dtype);
-  if (images) out.t = mixed_targets(*images, data, out.t);
+  if (images) out.t = mixed_targets(*images, data, options, out.t);
   if (data.label_of == LabelOf::box && !data.target_is_input) out.boxes = cast(Expr(graph, target), cost_dtype);
   if (data.label_of == LabelOf::step) out.counts = labelled(graph, target, cost_dtype);
   if (data.label_of == LabelOf::step || data.label_of == LabelOf::sequence) out.labels = target;

@@ -113,21 +113,51 @@ bool same_classes(const std::vector<std::string>& names, const std::vector<std::
                                                 &std::pair<const std::string, int32_t>::first);
 }
 
-void match_classes(Data& data, const std::vector<std::string>& trained, const std::string& path, bool some) {
-  if (trained.empty() || data.class_names.empty()) return;
-  const auto here = numbered(data.class_names), there = numbered(trained);
-  const std::string unknown = names_without(data.class_names, there),
-                    missing = some ? "" : names_without(trained, here);
+namespace {
+
+// The number that the net has for each of the classes `names` of `source`.
+std::vector<int32_t> numbers_of(const std::vector<std::string>& names, const std::vector<std::string>& trained,
+                                const std::string& source, const std::string& path, bool some) {
+  const auto here = numbered(names), there = numbered(trained);
+  const std::string unknown = names_without(names, there), missing = some ? "" : names_without(trained, here);
   if (!unknown.empty() || !missing.empty())
-    fail(ErrorKind::data, data.source, ": its classes are not those of ", path,
+    fail(ErrorKind::data, source, ": its classes are not those of ", path,
          unknown.empty() ? "" : text("; unknown to the net: ", unknown),
          missing.empty() ? "" : text("; missing here: ", missing),
          "; rename the folders or labels as the net has them");
-  if (!some && data.class_names.size() != trained.size())
-    fail(ErrorKind::data, data.source, ": has ", data.class_names.size(), " classes, the net of ", path, " has ",
-         trained.size(), ", and some of one name");
-  std::vector<int32_t> numbers;
-  for (const std::string& name : data.class_names) numbers.push_back(there.at(as_stored(name)));
+  if (!some && names.size() != trained.size())
+    fail(ErrorKind::data, source, ": has ", names.size(), " classes, the net of ", path, " has ", trained.size(),
+         ", and some of one name");
+  std::vector<int32_t> out;
+  for (const std::string& name : names) out.push_back(there.at(as_stored(name)));
+  return out;
+}
+
+}  // namespace
+
+void match_target_classes(Data& data, const std::vector<NamedTarget>& trained, const std::string& path, bool some) {
+  for (size_t k = 0; k < data.targets.size(); ++k) {
+    NamedTarget& target = data.targets[k];
+    const auto former = std::ranges::find(trained, target.name, &NamedTarget::name);
+    if (former == trained.end() || target.kind != TargetKind::classes || former->kind != target.kind) continue;
+    if (target.names.empty() || former->names.empty() || target.names == former->names) continue;
+    const std::vector<int32_t> numbers = numbers_of(target.names, former->names, data.source, path, some);
+    target.names = former->names;
+    target.width = former->width;
+    const int64_t columns = columns_of(data.targets), column = first_column_of(data.targets, k);
+    for (Split* split : {&data.train, &data.test, &data.validation}) {
+      if (split->targets.empty()) continue;
+      split->targets = split->targets.clone();
+      const auto rows = split->targets.as<float>();
+      for (size_t at = size_t(column); at < rows.size(); at += size_t(columns))
+        rows[at] = float(numbers.at(size_t(rows[at])));
+    }
+  }
+}
+
+void match_classes(Data& data, const std::vector<std::string>& trained, const std::string& path, bool some) {
+  if (trained.empty() || data.class_names.empty()) return;
+  const std::vector<int32_t> numbers = numbers_of(data.class_names, trained, data.source, path, some);
   data.class_names = trained;
   data.classes = int64_t(trained.size());
   if (numbers.size() == trained.size() && std::ranges::is_sorted(numbers)) return;

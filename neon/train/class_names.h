@@ -17,6 +17,9 @@ std::vector<std::string> class_names_in(const TensorFile& checkpoint);
 // error that lists the classes that only one of both has. Nothing happens if either has no names.
 // `some`: the data need not have all of the net's classes.
 void match_classes(Data& data, const std::vector<std::string>& trained, const std::string& path, bool some = false);
+// The same of several targets, of those of one name that both have.
+void match_target_classes(Data& data, const std::vector<NamedTarget>& trained, const std::string& path,
+                          bool some = false);
 // Whether both are the same names, in any order.
 bool same_classes(const std::vector<std::string>& names, const std::vector<std::string>& trained);
 

@@ -115,6 +115,12 @@ class ImageTargets(Case):
         self.refused(3, spec, "--set", "dataset.test_list=bad.csv", says=["bad.csv:3:", "class 'korgi' is not one of the training file's; did you mean corgi?"])
         self.write("bad.csv", self.read("test.csv").decode().replace("note", "remark"))
         self.refused(3, spec, "--set", "dataset.test_list=bad.csv", says="bad.csv: its columns are not those of list.csv (the names differ)")
+        for name, targets, code, says in (
+                ("age", "{age: number}", 3, "twice.csv:1:10: two columns are named 'age'"),
+                ("1", "{1: number}", 2, "targets: 1 is the name of column 2 of twice.csv and the index of column 'age'; "
+                                        "rename one of them")):
+            self.write("twice.csv", "\n".join([lines[0].replace("note", name)] + lines[1:]) + "\n")
+            self.refused(code, spec, "--set", "dataset.path=twice.csv", "--set", f"dataset.targets={targets}", says=says)
         plain = self.write("p.yaml", "dataset: {ImageList: {path: list.csv}}\n" + SPEC[SPEC.index("layers:"):])
         self.refused(3, plain, says="expected a file and its class, found 5 cells; targets names columns to predict")
         self.refused(2, "data", "pack", spec, "shards", says="shards hold one class for each image; leave targets out")

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "datasets/meant_dates.h"
 #include "support.h"
 
 using namespace neon;
@@ -69,6 +70,24 @@ TEST_CASE("a column of dates with another text, or of two forms, is refused") {
   CHECK(said_of({"2020-01-02", "never", "unknown"}) == "");
 }
 
+TEST_CASE("a column of dates that neon does not read is refused, and makes no categories") {
+  for (const char* cell : {"5 Jan 2024", "Jan 5, 2024", "05-jan-24", "January 2024", "Sept 2024", "Mon, 5 Feb 2024",
+                           "2024-05", "2024/12", "2024-05-31 14:05 CET", "31.5.2024 14 Uhr"})
+    CHECK(seems_other_date(cell));
+  for (const char* cell : {"2024-05-31", "may", "March", "2024", "1.5", "24-05", "2024-13", "Mark 5", "5 red Jan",
+                           "jan feb 5", "", "10:30", "2024-05-31 never", "5 Jan 2024!"})
+    CHECK_FALSE(seems_other_date(cell));
+  CHECK_THAT(said_of({"5 Jan 2024", "6 Jan 2024", "9 Feb 2024"}),
+             Catch::StartsWith("a.csv:2:3: column 'cell': '5 Jan 2024' seems to be a date; write dates as 2024-05-31"));
+  CHECK_THAT(said_of({"2024-05-31 14:05 CET", "2024-05-31", "2024-05-30 14:05 CET"}),
+             Catch::StartsWith("a.csv:2:3: column 'cell': '2024-05-31 14:05 CET' seems"));
+  CHECK(said_of({"5 Jan 2024", "never", "often"}) == "");
+  CHECK(said_of({"Jan", "Feb", "Jan"}) == "");
+  CHECK(said_of({"5 Jan 2024", "6 Jan 2024"}, "number,cell,k\n", false, {{"columns", "{cell: category}"}}) == "");
+  CHECK_THAT(said_of_target({"Jan 2024", "Feb 2024", "Mar 2024"}),
+             Catch::StartsWith("a.csv:2:7: the target 'Jan 2024' is a date"));
+}
+
 TEST_CASE("a target of numbers or dates that neon cannot read is no class") {
   CHECK_THAT(said_of_target({"1.5", "n.a.", "2.5"}),
              Catch::StartsWith("a.csv:3:7: the target 'n.a.' is a text, and most others are numbers; mend the cell, or "
@@ -102,4 +121,9 @@ TEST_CASE("numbers that f32 has only in coarse steps are a warning") {
   CHECK_THAT(said_of({"500000001", "500000002", "500000003"}), Catch::Contains(", and all are one; subtract"));
   CHECK(said_of({"170000", "170001", "170002"}) == "");
   CHECK(said_of({"7", "7", "7"}) == "");
+  // The same of a target, whose steps of 128 are more than all that it differs by.
+  CHECK_THAT(
+      said_of_target({"1700000000.5", "1700000010.5", "1700000020.5"}),
+      Catch::Contains("a.csv: the target: f32 has numbers around 1.7e+09 only in steps of 128, and all are one"));
+  CHECK(said_of_target({"1.5", "2.5", "3.5"}) == "");
 }

@@ -161,6 +161,10 @@ TEST_CASE("series that give no windows") {
         "config: targets: there is no column 2: " + bare + " has columns 0 to 1");
   CHECK(refused("Windows", {{"path", array}, {"targets", "[3]"}}) ==
         "config: targets: '3' is no column of " + array + ", which has 0 to 2");
+  CHECK(refused("Windows", {{"path", array}, {"columns", "[0, 0]"}}) == "config: columns: column '0' is named twice");
+  CHECK(refused("Windows", {{"path", array}, {"targets", "[1, 1]"}}) == "config: targets: column '1' is named twice");
+  CHECK(refused("Windows", {{"path", array}, {"columns", "[0, 1]"}, {"ignore", "[1]"}}) ==
+        "config: columns: 1 is to be ignored, too; leave it out of one of them");
   CHECK(refused("Windows", {{"path", short_row}}) ==
         "data: " + short_row + ":2:1: this row has 1 cells, the first row 2");
   CHECK(refused("Windows", {{"path", mixed}}) ==
@@ -168,6 +172,26 @@ TEST_CASE("series that give no windows") {
             ":1:1: this line may name the columns or be a sample: some of its cells are numbers, "
             "some texts; say header: true or header: false");
   CHECK(refused("Windows", {{"path", series}, {"test", "1"}}) == "config: test: 1 is no share from 0 to below 1");
+}
+
+TEST_CASE("numbers of a series that f32 has only in coarse steps are a warning") {
+  const TempDir dir;
+  std::string times = "id,time,t\n";
+  for (int64_t i = 0; i < 20; ++i) times += text("s", i / 2, ",", 1'700'000'000'000 + i * 100'000, ",", i / 2, ".5\n");
+  const std::string table = dir.write("a.csv", times);
+  const auto warning = [&](const std::string& set, const Keys& keys) {
+    std::vector<std::string> warnings;
+    DataContext context = offline();
+    context.warnings = &warnings;
+    make(set, keys)->load(context);
+    return join(warnings, "\n");
+  };
+  for (const std::string& said : {warning("Windows", {{"path", table}, {"ignore", "[id]"}, {"steps", "2"}}),
+                                  warning("Sequences", {{"path", table}, {"id", "id"}, {"target", "t"}})}) {
+    CHECK(said.starts_with(table + ": column 'time': f32 has numbers around 1.7"));
+    CHECK(said.ends_with("e+12 only in steps of 131072; subtract one of them from all"));
+  }
+  CHECK(warning("Windows", {{"path", table}, {"columns", "[t]"}, {"steps", "2"}}) == "");
 }
 
 TEST_CASE("the rows of one id are a sequence") {

@@ -165,6 +165,14 @@ TEST_CASE("classes without a training sample are a warning that names them") {
   CHECK(warned("CSV", {{"path", path}, {"test", "0.25"}, {"validation", "5"}}).empty());
   CHECK(warned("CSV", {{"path", path}, {"test", "0"}, {"subset_pct", "15"}})
             .starts_with(text(path, ": no training sample is of class 'class")));
+  // The same of several targets, by name: the last rows are for the validation.
+  const std::string several = dir.write("b.csv", "x,c,l\n1,a,p;q\n2,a,p\n3,b,p\n");
+  const auto of_several = [&](const char* percent) {
+    return warned("CSV",
+                  {{"path", several}, {"test", "0"}, {"targets", "{c: classes, l: labels}"}, {"subset_pct", percent}});
+  };
+  CHECK(of_several("100").empty());
+  CHECK_THAT(of_several("34"), Catch::Contains(several + ": the target 'c': no training sample is of class '"));
   CHECK(warned("UniformRandom", {{"ntrain", "1"}, {"nout", "13"}, {"seed", "1"}})
             .ends_with(" and 2 more; the net cannot learn what it never sees"));
 }

@@ -116,8 +116,16 @@ TEST_CASE("dates become days and places in year, week and day") {
   CHECK(day("2024-05-31 12:00", DateForm::year_first) == 19874.5);
   CHECK(day("2024-05-31T06:00:00.000Z", DateForm::year_first) == 19874.25);
   CHECK(day("2024-05-31T06:00:00+06:00", DateForm::year_first) == 19874);
+  CHECK(day("2024-05-31 06:00:00 +0600", DateForm::year_first) == 19874);
+  for (const char* six : {"2024-05-31 6:00 AM", "2024-05-31 06:00am", "2024-05-31 06:00 UTC", "2024-05-31 06:00:00 GMT",
+                          "2024-05-31T06:00z"})
+    CHECK(day(six, DateForm::year_first) == 19874.25);
+  CHECK(day("5/31/2024 12:00 AM", DateForm::month_first) == 19874);
+  CHECK(day("5/31/2024 12:00 PM", DateForm::month_first) == 19874.5);
+  CHECK(day("5/31/2024 6:00:00 PM UTC", DateForm::month_first) == 19874.75);
   for (const char* wrong :
-       {"2023-02-29", "2024-13-01", "2024-05", "24-05-31", "2024-05-31x", "2024-05-31 25:00", "2024-05/31", "", "-"})
+       {"2023-02-29", "2024-13-01", "2024-05", "24-05-31", "2024-05-31x", "2024-05-31 25:00", "2024-05/31", "", "-",
+        "2024-05-31 13:00 PM", "2024-05-31 0:00 AM", "2024-05-31 10:00 CET", "2024-05-31 10:00+99:00"})
     CHECK_FALSE(parse_date(wrong, DateForm::year_first).found);
   const DatePlaces places = places_of(19874.5);
   CHECK(places.in_year == Approx(151.5 / 366));
@@ -131,6 +139,10 @@ TEST_CASE("dates become days and places in year, week and day") {
         CodedRow{-1, float(std::sin(year)), float(std::cos(year)), float(std::sin(week)), float(std::cos(week)), 0});
   CHECK(coded_row(data, 2) == CodedRow{0, 0, 0, 0, 0, 1});
   CHECK(coded("d,k\n2024-05-31 03:00,a\n2024-06-02,b\n").data.sample == Shape{7});
+  // One time in all rows: the mean is rounded, and what it differs by is no deviation.
+  CHECK(coded("d,k\n2024-05-31 03:01:07,a\n2024-05-31 03:01:07,b\n2024-05-31 03:01:07,b\n")
+            .data.table.codes[0]
+            .deviation == 1);
   CHECK(coded("d,k\n13/5/2024,a\n1/6/2024,b\n").data.table.codes[0].form == DateForm::day_first);
   CHECK(coded("d,k\n5/13/2024,a\n1/6/2024,b\n").data.table.codes[0].form == DateForm::month_first);
   CHECK_THAT(table_refusal("d,k\n5/6/2024,a\n1/6/2024,b\n"),
@@ -209,6 +221,34 @@ TEST_CASE("targets that are values are standardised by the training rows") {
   CHECK(data.train.targets.at(0) == float(-15 / deviation));
 }
 
+TEST_CASE("rows of a table are targets as the net sees them") {
+  const std::string table = "x,c,y\n1,red,2.5\n2,blue,3.5\n6,red,4.5\n";
+  const Keys keys = {{"test", "0"}, {"reconstruct", "true"}};
+  const Data plain = coded(table, {{"test", "0"}}).data, data = coded(table, keys).data;
+  REQUIRE(data.targets.size() == 2);
+  CHECK(data.targets[0] == NamedTarget{"value", TargetKind::number, 1, {}, plain.target_standard});
+  CHECK(data.targets[1] == NamedTarget{"sample", TargetKind::number, 3, {}, {}});
+  REQUIRE(data.train.targets.shape() == Shape{3, 4});
+  for (int64_t row = 0; row < 3; ++row) {
+    CHECK(data.train.targets.at(row * 4) == plain.train.targets.at(row));
+    for (int64_t k = 0; k < 3; ++k) CHECK(data.train.targets.at(row * 4 + 1 + k) == plain.train.inputs.at(row * 3 + k));
+  }
+  // A net that was trained before gives its mean and deviation.
+  const TempDir dir;
+  DataContext former = offline();
+  former.targets = data.targets;
+  former.targets[0].standard = {{1}, {2}};
+  former.columns = data.table;
+  Keys more = keys;
+  more.push_back({"path", dir.write("a.csv", table)});
+  const Data again = make("CSV", more)->load(former);
+  CHECK(again.train.targets.at(0) == 0.75);
+  CHECK(again.targets[0].standard == former.targets[0].standard);
+  const Data of_classes = coded("x,k\n1,a\n2,b\n", keys).data;
+  CHECK(of_classes.targets[0].name == "class");
+  CHECK(of_classes.train.targets.shape() == Shape{2, 2});
+}
+
 TEST_CASE("semicolons, tabs and decimal commas are found") {
   const Data data =
       coded("x;c;y\n1,5;red;2,5\n2,5;blue;3,5\n;red;4,25\n", {{"test", "0"}, {"standardize", "false"}}).data;
@@ -220,6 +260,15 @@ TEST_CASE("semicolons, tabs and decimal commas are found") {
   CHECK(coded("2,5;1,5;3;c\n3,5;4;2;b\n1;2,5;1;b\n").data.sample == Shape{3});  // no header
   CHECK_THAT(table_refusal("x;c;k\n1,5;1;a\n2,5;2;b\n3.5;1;a\n", {{"test", "0"}, {"decimal", "comma"}}),
              Catch::StartsWith("a.csv:4:1: column 'x': expected a number, found '3.5'"));
+  // A target is read by the same rule: 1.234 may be 1234.
+  const std::string mixed = "x;c;y\n1,5;1;2,5\n2,5;2;3,5\n3,5;1;1.234\n", whole = "x;y\n1,5;0\n2,5;1\n3,5;1.000\n";
+  CHECK_THAT(table_refusal(mixed, {{"test", "0"}, {"decimal", "comma"}}),
+             Catch::StartsWith("a.csv:4:7: the target: '1.234' has a point, and decimals of this table have commas"));
+  CHECK_THAT(table_refusal(mixed, {{"test", "0"}, {"decimal", "comma"}, {"targets", "{y: number}"}}),
+             Catch::StartsWith("a.csv:4:7: the target: '1.234' has a point"));
+  CHECK_THAT(table_refusal(whole, {{"test", "0"}, {"decimal", "comma"}}),
+             Catch::StartsWith("a.csv:4:5: the target: '1.000' has a point"));
+  CHECK(coded(whole, {{"test", "0"}, {"decimal", "comma"}, {"task", "classes"}}).data.classes == 2);
   CHECK_THAT(table_refusal("a;b,c;d\ne;f,g;h\n"), Catch::Contains("its cells may be separated by ',' or by ';'"));
   CHECK_THAT(table_refusal("x,y\n1,2\n3,4\n", {{"decimal", "comma"}}), Catch::Contains("say delimiter, too"));
 }

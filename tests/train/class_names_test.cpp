@@ -110,3 +110,25 @@ TEST_CASE("classes that only one side has are listed") {
   // A checkpoint holds UTF-8 alone; U+FFFD stands for what is none.
   CHECK(error_of({"caf\xe9", "tea"}, {"caf\xef\xbf\xbd", "tea"}) == "no error");
 }
+
+TEST_CASE("classes of a target among several get the numbers that their names have in the net") {
+  const std::vector<NamedTarget> trained = {{"class", TargetKind::classes, 3, {"ant", "cat", "dog"}, {}},
+                                            {"sample", TargetKind::number, 2, {}, {}}};
+  const auto data_of = [&](const Names& names) {
+    Data data;
+    data.source = "photos";
+    data.targets = trained;
+    data.targets[0].names = names, data.targets[0].width = int64_t(names.size());
+    data.test.targets = Tensor(DType::f32, {2, 3});
+    for (int64_t i = 0; i < 6; ++i) data.test.targets.set(i, i == 3 ? 1 : i == 0 ? 0 : 0.5);
+    return data;
+  };
+  Data data = data_of({"cat", "dog"});
+  match_target_classes(data, trained, "m.safetensors", true);
+  CHECK(data.targets == trained);
+  const auto rows = data.test.targets.as<float>();
+  CHECK(std::vector<float>(rows.begin(), rows.end()) == std::vector<float>{1, 0.5, 0.5, 2, 0.5, 0.5});
+  Data other = data_of({"cat", "cow"});
+  CHECK_THROWS_WITH(match_target_classes(other, trained, "m.safetensors", true),
+                    Catch::Contains("photos: its classes are not those of m.safetensors; unknown to the net: 'cow'"));
+}

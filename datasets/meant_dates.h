@@ -1,0 +1,17 @@
+// Texts of a table that are meant as dates, though neon does not read them.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace neon {
+
+// Whether a text is a date in one of the forms of `DateForm`.
+bool seems_date(std::string_view cell);
+
+// Whether another text seems to be one: "5 Jan 2024", "Jan-24", "2024-05", "2024-05-31 14:05 CET".
+bool seems_other_date(std::string_view cell);
+
+// "'5 Jan 2024' seems to be a date; write dates as 2024-05-31"
+std::string advice_for_date(std::string_view cell);
+
+}  // namespace neon
