@@ -52,7 +52,7 @@ std::set<std::string> labels_of(const std::vector<LabelledText>& texts) {
 
 namespace {
 
-// The texts of train, test and val, as ImageFolder knows these folders. False: the folder has no such part to train with.
+// The texts of train, test and val, as ImageFolder knows these folders. False: the folder has no part to train with.
 bool take_parts(const std::string& folder, const DataContext& context, LabelledTexts& out) {
   const std::vector<std::string> names = names_in(folder, true);
   if (!std::ranges::count(names, LabelledImage::train, part_named)) return false;
