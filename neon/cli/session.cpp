@@ -248,8 +248,7 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
          ", the data set ", data.source, " has ",
          data.vocabulary.empty() ? text("none") : text(name_of(data.vocabulary.unit)),
          "; give it data of the same kind");
-  if (former) match_classes(data, former->run.meaning.class_names, former->run.file.path, former->other_samples);
-  if (former) match_target_classes(data, former->run.meaning.targets, former->run.file.path, former->other_samples);
+  if (former) match_classes(data, former->run.meaning, former->run.file.path, former->other_samples);
   const bool stays = exceed_gpu(held_bytes(data), experiment, options);
   for (Split* split : {&data.train, &data.test, &data.validation}) split->stays_on_host = stays;
   Normalize normalize = experiment.params.normalize;

@@ -176,4 +176,9 @@ void match_classes(Data& data, const std::vector<std::string>& trained, const st
   }
 }
 
+void match_classes(Data& data, const SampleMeaning& trained, const std::string& path, bool some) {
+  match_classes(data, trained.class_names, path, some);
+  match_target_classes(data, trained.targets, path, some);
+}
+
 }  // namespace neon

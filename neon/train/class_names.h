@@ -20,6 +20,8 @@ void match_classes(Data& data, const std::vector<std::string>& trained, const st
 // The same of several targets, of those of one name that both have.
 void match_target_classes(Data& data, const std::vector<NamedTarget>& trained, const std::string& path,
                           bool some = false);
+// Both, of a net's samples.
+void match_classes(Data& data, const SampleMeaning& trained, const std::string& path, bool some);
 // Whether both are the same names, in any order.
 bool same_classes(const std::vector<std::string>& names, const std::vector<std::string>& trained);
 
