@@ -263,7 +263,7 @@ class Examples(support.Case):
                 self.assertGreater(len(self.neon("sample", "m.safetensors", "--length", "20").out), 10)
 
     def test_gpt2_learns_tokens_that_follow_one_another(self):
-        tokens = np.tile(np.arange(300, dtype="<u2"), 60)
+        tokens = np.tile(np.arange(300, dtype="<u2"), 15)
         for name, part in (("train_0", tokens), ("val_0", tokens[:3000])):
             self.write(name + ".bin", part.tobytes())
         spec = os.path.join(EXAMPLES, "text/gpt2.yaml")
