@@ -70,13 +70,14 @@ TOY_PARAMETERS = 75 * 16 + 2 * 16 + 400 * 32 + 800 * 100 + 100 * 2
 CODER = [784, 1000, 500, 250, 30, 250, 500, 1000, 784]
 OWT = (64, 192, 384, 256, 256)
 FIRST = ["-e", "1"]
+PART = [*FIRST, "--set", "dataset.subset_pct=5"]  # of 60,000 digits
 FEW = ["-e", "1", "-z", "8", "--set", "dataset.ntrain=16", "--set", "dataset.ntest=8"]
 
 INVENTORY = [
     Old("annotated-example", "examples/ANNOTATED_EXAMPLE.yaml", [(2,), (3,)], 4 * 2 + 2 + 2 * 3 + 3,
         published="33.33 % wrong (seed 0)", measured=[]),
     Old("autoencoder-mnist-9layer", "examples/autoencoder/mnist-9layer.yaml", [(n,) for n in CODER[1:]],
-        sum(a * b for a, b in zip(CODER, CODER[1:])), train=FIRST),
+        sum(a * b for a, b in zip(CODER, CODER[1:])), train=PART),
     Old("convnet-cifar10-small", "examples/convnet/cifar10-small.yaml",
         [(16, 28, 28), (16, 14, 14), (32, 10, 10), (32, 5, 5), (500,), (10,)],
         75 * 16 + 16 + 400 * 32 + 32 + 800 * 500 + 500 * 10, CIFAR, FIRST),
@@ -85,7 +86,7 @@ INVENTORY = [
     Old("convnet-i1k-alexnet_micro", "examples/convnet/i1k-alexnet_micro.yaml", *alexnet(OWT, 4096, False), I1K, None),
     Old("convnet-i1k-vgg-fp16", "examples/convnet/i1k-vgg-fp16.yaml", *vgg(), I1K, None),
     Old("convnet-mnist-small", "examples/convnet/mnist-small.yaml", SMALL_NET,
-        25 * 16 + 400 * 32 + 512 * 500 + 500 * 10, train=FIRST),
+        25 * 16 + 400 * 32 + 512 * 500 + 500 * 10, train=PART),
     Old("convnet-ndsb", "examples/convnet/ndsb.yaml",
         [(128, 30, 30), (128, 15, 15), (256, 13, 13), (256, 6, 6), (512, 5, 5), (512, 2, 2), (1024,), (1024,), (512,),
          (512,), (121,)],
@@ -101,9 +102,9 @@ INVENTORY = [
     Old("mlp-iris-hyperopt-small", "examples/mlp/iris-hyperopt-small.yaml", [(2,), (3,)], 4 * 2 + 2 + 2 * 3 + 3),
     Old("mlp-iris-small", "examples/mlp/iris-small.yaml", [(2,), (3,)], 4 * 2 + 2 + 2 * 3 + 3,
         published="0, 6.67 and 26.67 % wrong (seeds 0 to 2)", measured=[]),
-    Old("mlp-mnist-small", "examples/mlp/mnist-small.yaml", [(100,), (10,)], 784 * 100 + 100 * 10, train=FIRST),
+    Old("mlp-mnist-small", "examples/mlp/mnist-small.yaml", [(100,), (10,)], 784 * 100 + 100 * 10, train=PART),
     Old("mlp-mnist-tuned", "examples/mlp/mnist-tuned.yaml", [(2000,), (10,)], 784 * 2000 + 2000 + 2000 * 10 + 10,
-        train=FIRST),
+        train=PART),
     Old("recurrent-mobydick-lstm-small", "examples/recurrent/mobydick-lstm-small.yaml", [(5, 64), (5, 96)],
         4 * (96 * 64 + 64 * 64 + 64) + 64 * 96, NOVEL, FIRST),
     Old("recurrent-mobydick-rnn-small", "examples/recurrent/mobydick-rnn-small.yaml", [(5, 64), (5, 96)],
@@ -128,11 +129,11 @@ WITHOUT_FILE = [
 
 # YAML files of 1.0 to 2.6.
 LATER = [
-    Old("1x/mnist_mlp-1.0", "1.0: examples/mnist_mlp.yaml", [(100,), (10,)], 784 * 100 + 100 * 10, train=FIRST),
+    Old("1x/mnist_mlp-1.0", "1.0: examples/mnist_mlp.yaml", [(100,), (10,)], 784 * 100 + 100 * 10, train=PART),
     Old("1x/mnist_mlp-2.6", "1.2 to 2.6: examples/mnist_mlp.yaml", [(100,), (100,), (10,), (10,)],
-        784 * 100 + 100 * 10, train=FIRST),
+        784 * 100 + 100 * 10, train=PART),
     Old("1x/multi_optimizer", "1.0 to 2.6: examples/multi_optimizer.yaml", [(100,)] * 3 + [(10,)] * 3,
-        784 * 100 + 100 + 100 * 10 + 10, train=FIRST),
+        784 * 100 + 100 + 100 * 10 + 10, train=PART),
     Old("1x/alexnet-1.1", "1.1: examples/alexnet.yaml", *alexnet(OWT, 4096, False), [images(3, 224, 1000, 128)], None),
     Old("1x/alexnet-2.6", "1.2 to 2.6: examples/imagenet/alexnet.yaml", *alexnet(OWT, 4096, False), [images(3, 224, 1000, 128)], None),
 ]
