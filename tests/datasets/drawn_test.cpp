@@ -80,7 +80,7 @@ TEST_CASE("Digits depend on the seed and the sample, not on threads or on how ma
   CHECK(values(a.train.inputs) == values(b.train.inputs));
   CHECK(values(a.train.targets) == values(b.train.targets));
   CHECK(values(set->load(offline("", 8)).train.inputs) != values(a.train.inputs));
-  const Data longer = make("Digits", {{"ntrain", "700"}, {"seed", "7"}})->load(offline("", 99));
+  const Data longer = make("Digits", {{"ntrain", "700"}, {"ntest", "1"}, {"seed", "7"}})->load(offline("", 99));
   CHECK(values(longer.train.inputs.rows(0, 500)) == values(a.train.inputs));
   // Train and test are drawn apart.
   CHECK(values(longer.train.inputs.rows(0, 1)) != values(longer.test.inputs.rows(0, 1)));

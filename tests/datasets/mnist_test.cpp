@@ -138,7 +138,8 @@ TEST_CASE("the fallback is used, with a warning that names it, when MNIST cannot
   CHECK_THAT(error_of([&] { make("MNIST")->load(context); }),
              Catch::StartsWith("data: MNIST: its files are in none of"));
   const std::pair<Setting, const char*> unsuited[] = {
-      {object("Digits", {{"autoencoder", "true"}}), "Digits: its samples are (1, 28, 28) of 0"},
+      {object("Digits", {{"ntrain", "30"}, {"ntest", "20"}, {"autoencoder", "true"}}),
+       "Digits: its samples are (1, 28, 28) of 0"},
       {object("Iris"), "Iris: its samples are (4) of 3"}};
   for (const auto& [fallback, samples] : unsuited) {
     spec.entries[0].value.entries.back().value = fallback;

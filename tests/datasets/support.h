@@ -12,6 +12,14 @@
 
 namespace neon_test {
 
+// Code that a sanitizer watches takes ten times as long: what is large, to be slow where time grows with the square, is
+// so many times smaller.
+#ifdef __SANITIZE_ADDRESS__
+constexpr int kSmaller = 8;
+#else
+constexpr int kSmaller = 1;
+#endif
+
 class TempDir : public TempFolder {
  public:
   // Writes a file in it and returns its path.

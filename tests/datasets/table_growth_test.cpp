@@ -42,8 +42,9 @@ void read_csv(const std::string& path) {
   read_table(params, path, layout);
 }
 
-void check_growth(const std::function<std::string(size_t)>& content, size_t size) {
+void check_growth(const std::function<std::string(size_t)>& content, size_t ordinary_size) {
   const TempDir dir;
+  const size_t size = ordinary_size / kSmaller;
   const std::string once = dir.write("1.csv", content(size)), twice = dir.write("2.csv", content(2 * size));
   check_twice([&] { error_of([&] { read_csv(once); }); }, [&] { error_of([&] { read_csv(twice); }); });
 }
