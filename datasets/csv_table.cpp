@@ -67,7 +67,7 @@ class TableReader {
       unclear(text(of_kind(CellKind::text), " is a text, ", of_kind(CellKind::number), " a number"));
     }
     if (first == FirstLine::sample) {
-      if (are_column_numbers(first_)) unclear("its cells are the numbers of the columns");
+      if (are_column_numbers(first_)) unclear("its cells are numbers that follow one another");
       return;
     }
     table_.names = header_names(first_, reader_);

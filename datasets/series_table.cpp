@@ -94,7 +94,7 @@ class SeriesReader {
     if (unclear)
       fail(ErrorKind::config, reader_.place(cells.front().at), ": ",
            unclear_header(first == FirstLine::unclear ? "some of its cells are numbers, some texts"
-                                                      : "its cells are the numbers of the columns"));
+                                                      : "its cells are numbers that follow one another"));
     return first == FirstLine::header;
   }
 

@@ -20,8 +20,10 @@ FirstLine first_line_by_cells(const std::vector<CsvCell>& cells, const std::vect
 }
 
 bool are_column_numbers(const std::vector<CsvCell>& cells) {
+  constexpr double kFirstYear = 1800, kLastYear = 2200;
   double first = 0, value = 0;
-  if (cells.size() < 3 || !parse_number(cells[0].text, first) || (first != 0 && first != 1)) return false;
+  if (cells.size() < 3 || !parse_number(cells[0].text, first)) return false;
+  if (first != 0 && first != 1 && !(first >= kFirstYear && first <= kLastYear)) return false;
   for (size_t i = 0; i < cells.size(); ++i)
     if (!parse_number(cells[i].text, value) || value != first + double(i)) return false;
   return true;

@@ -24,8 +24,9 @@ FirstLine first_line_by_cells(const std::vector<CsvCell>& cells, const std::vect
                               const MissingMarks& missing, char decimal = '.');
 
 // Whether the numbers of a first line may be names of columns. First case: the line is the columns' own numbers, from 0
-// or from 1 and at least three of them. Second case: its target is a text, and the others rise, or fall, from cell to
-// cell. In the second case the caller also asks whether the target of the first line occurs in no other line.
+// or from 1 and at least three of them, or as many years that follow one another. Second case: its target is a text,
+// and the others rise, or fall, from cell to cell. In the second case the caller also asks whether the target of the
+// first line occurs in no other line.
 bool are_column_numbers(const std::vector<CsvCell>& cells);
 bool are_in_order(const std::vector<CsvCell>& cells, const std::vector<bool>& counts, char decimal = '.');
 
