@@ -80,8 +80,7 @@ class CsvLoad {
     const auto test_count = int64_t(std::llround(part * double(n)));
     if (test_count >= n || (part > 0 && test_count == 0))
       fail(ErrorKind::data, table_.path, ": ", n, " rows are too few to test with ", params_.test, " of them");
-    split_rows(all, order_to_take(all, data.classes, test_count, context_, "csv/test"), n - test_count, data.train,
-               data.test);
+    take_test(all, order_to_take(all, data.classes, test_count, context_, "csv/test"), test_count, data);
     return data;
   }
 
@@ -117,6 +116,21 @@ class CsvLoad {
     std::vector<KnownColumn> out(layout_.features);
     for (size_t k = 0; k < out.size(); ++k) out[k].place = k, out[k].as_is = true;
     return out;
+  }
+
+  // As split_rows() does it. Rows to train with move up where they lie: a copy of a large table takes as long as to
+  // read its numbers.
+  static void take_test(Split& all, const std::vector<int64_t>& order, int64_t count, Data& data) {
+    std::vector<bool> tested(order.size());
+    for (size_t i = order.size() - size_t(count); i < order.size(); ++i) tested[size_t(order[i])] = true;
+    std::vector<int64_t> train, test;
+    for (size_t row = 0; row < tested.size(); ++row) (tested[row] ? test : train).push_back(int64_t(row));
+    if (count > 0) data.test = rows_of(all, test);
+    const auto width = size_t(all.inputs.shape()[1]);
+    float* const rows = all.inputs.as<float>().data();
+    for (size_t i = 0; i < train.size(); ++i) std::copy_n(rows + size_t(train[i]) * width, width, rows + i * width);
+    data.train.inputs = all.inputs.rows(0, int64_t(train.size()));
+    if (!all.targets.empty()) data.train.targets = take_rows(all.targets, train);
   }
 
   void check(const Split& split, const Table& table) const {

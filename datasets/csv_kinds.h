@@ -29,7 +29,7 @@ void learn_codes(const CsvParams& params, const Table& table, const Tensor& rows
 void check_codes(const CsvParams& params, const Table& table, const Tensor& rows,
                  const std::vector<KnownColumn>& columns, const DataContext& context);
 
-// Rows (n, features) of a table as the numbers that the net sees, (n, width).
+// Rows (n, features) of a table as the numbers that the net sees, (n, width). They may be the same array, changed.
 Tensor encoded_rows(const Table& table, const Tensor& rows, const std::vector<KnownColumn>& columns);
 
 }  // namespace neon
