@@ -19,31 +19,23 @@ std::map<std::string, PlainFunction, std::less<>>& functions() {
   return functions;
 }
 
-// Steps through all indices of a shape in row-major order.
-class Index {
- public:
-  explicit Index(const Shape& shape) : shape_(shape), at_(size_t(shape.rank()), 0) {}
-  void next() {
-    for (int axis = shape_.rank() - 1; axis >= 0; --axis) {
-      if (++at_[size_t(axis)] < shape_[axis]) return;
-      at_[size_t(axis)] = 0;
-    }
+// Where the elements of `shape`, in row-major order, stand in an array of shape `from`: aligned at the last axis, sizes
+// of 1 repeated.
+std::vector<int64_t> places_in(const Shape& from, const Shape& shape) {
+  std::vector<int64_t> strides(size_t(shape.rank()), 0), places = {0};
+  const int more = shape.rank() - from.rank();
+  int64_t stride = 1;
+  for (int axis = from.rank() - 1; axis >= 0; stride *= from[axis--])
+    if (from[axis] != 1) strides[size_t(axis + more)] = stride;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    std::vector<int64_t> finer;
+    finer.reserve(places.size() * size_t(shape[axis]));
+    for (int64_t place : places)
+      for (int64_t i = 0; i < shape[axis]; ++i) finer.push_back(place + i * strides[size_t(axis)]);
+    places = std::move(finer);
   }
-  int64_t operator[](int axis) const { return at_[size_t(axis)]; }
-  // Flat position in an array of another shape, aligned at the last axis, sizes of 1 repeated.
-  int64_t in(const Shape& other) const {
-    int64_t flat = 0;
-    for (int axis = 0; axis < other.rank(); ++axis) {
-      const int64_t i = at_[size_t(axis + shape_.rank() - other.rank())];
-      flat = flat * other[axis] + (other[axis] == 1 ? 0 : i);
-    }
-    return flat;
-  }
-
- private:
-  const Shape& shape_;
-  std::vector<int64_t> at_;
-};
+  return places;
+}
 
 void row(PlainArguments& a) {
   const Op& op = *a.node.op;
@@ -51,35 +43,46 @@ void row(PlainArguments& a) {
                             ? elementwise::block_function<double>(*op.row)
                             : elementwise::derivative_function<double>(*op.row, op.derivative_operand);
   NEON_ASSERT(function);
-  Tensor& y = a.outputs[0];
-  Index index(y.shape());
-  double values[5] = {}, result = 0;
-  const double* pointers[5] = {&values[0], &values[1], &values[2], &values[3], &values[4]};
-  for (int64_t i = 0; i < y.elements(); ++i, index.next()) {
-    for (size_t k = 0; k < a.inputs.size(); ++k) values[k] = a.inputs[k].at(index.in(a.inputs[k].shape()));
-    function(pointers, &result, 1);
-    y.set(i, result);
+  const Shape& shape = a.outputs[0].shape();
+  std::vector<Tensor> inputs;
+  std::vector<const double*> from;
+  std::vector<std::vector<int64_t>> places;
+  for (const Tensor& input : a.inputs) {
+    inputs.push_back(in_f64(input));
+    from.push_back(inputs.back().as<double>().data());
+    places.push_back(places_in(input.shape(), shape));
   }
+  std::vector<double> y(size_t(shape.elements()));
+  const double none = 0;
+  const double* pointers[5] = {&none, &none, &none, &none, &none};
+  for (size_t i = 0; i < y.size(); ++i) {
+    for (size_t k = 0; k < from.size(); ++k) pointers[k] = from[k] + places[k][i];
+    function(pointers, &y[i], 1);
+  }
+  store(y, a.outputs[0]);
 }
 
 void copy(PlainArguments& a) {
-  Tensor& y = a.outputs[0];
-  Index index(y.shape());
-  for (int64_t i = 0; i < y.elements(); ++i, index.next()) y.set(i, a.inputs[0].at(index.in(a.inputs[0].shape())));
+  const Tensor x = in_f64(a.inputs[0]);
+  const auto from = x.as<double>();
+  std::vector<double> y;
+  for (int64_t place : places_in(x.shape(), a.outputs[0].shape())) y.push_back(from[size_t(place)]);
+  store(y, a.outputs[0]);
 }
 
 void reduce(PlainArguments& a) {
   const Reduction kind = a.node.op->traits.reduction;
-  const Tensor& x = a.inputs[0];
-  Tensor& y = a.outputs[0];
+  const Tensor x = in_f64(a.inputs[0]);
+  const auto from = x.as<double>();
+  const size_t outputs = size_t(a.outputs[0].elements());
   const double start = kind == Reduction::sum   ? 0
                        : kind == Reduction::min ? std::numeric_limits<double>::infinity()
                                                 : -std::numeric_limits<double>::infinity();
-  std::vector<double> best(size_t(y.elements()), start), where(size_t(y.elements()), 0), seen(size_t(y.elements()), 0);
-  Index index(x.shape());
-  for (int64_t i = 0; i < x.elements(); ++i, index.next()) {
-    const size_t to = size_t(index.in(y.shape()));
-    const double value = x.at(i), count = seen[to]++;
+  std::vector<double> best(outputs, start), where(outputs, 0), seen(outputs, 0);
+  const std::vector<int64_t> places = places_in(a.outputs[0].shape(), x.shape());
+  for (size_t i = 0; i < from.size(); ++i) {
+    const size_t to = size_t(places[i]);
+    const double value = from[i], count = seen[to]++;
     if (kind == Reduction::sum) {
       best[to] += value;
     } else if (std::isnan(best[to])) {
@@ -89,28 +92,31 @@ void reduce(PlainArguments& a) {
       where[to] = count;
     }
   }
-  for (int64_t i = 0; i < y.elements(); ++i) y.set(i, kind == Reduction::argmax ? where[size_t(i)] : best[size_t(i)]);
+  store(kind == Reduction::argmax ? where : best, a.outputs[0]);
 }
 
 void matmul(PlainArguments& a) {
   const bool ta = a.node.attributes.integer("transpose_a"), tb = a.node.attributes.integer("transpose_b");
-  const Tensor &x = a.inputs[0], &w = a.inputs[1];
+  const Tensor x = in_f64(a.inputs[0]), w = in_f64(a.inputs[1]);
+  const double *left = x.as<double>().data(), *right = w.as<double>().data();
   Tensor& y = a.outputs[0];
   const int64_t rows = y.shape()[0], columns = y.shape()[1], inner = x.shape()[ta ? 0 : 1];
   for (int64_t m = 0; m < rows; ++m)
     for (int64_t n = 0; n < columns; ++n) {
       double total = 0;
       for (int64_t k = 0; k < inner; ++k)
-        total += x.at(ta ? k * rows + m : m * inner + k) * w.at(tb ? n * inner + k : k * columns + n);
+        total += left[ta ? k * rows + m : m * inner + k] * right[tb ? n * inner + k : k * columns + n];
       y.set(m * columns + n, total);
     }
 }
 
+int64_t product(const Shape& shape, int first, int last) { return shape.slice(first, last).elements(); }
+
 void iota(PlainArguments& a) {
   const int axis = int(a.node.attributes.integer("axis"));
   Tensor& y = a.outputs[0];
-  Index index(y.shape());
-  for (int64_t i = 0; i < y.elements(); ++i, index.next()) y.set(i, double(index[axis]));
+  const int64_t inner = product(y.shape(), axis + 1, y.shape().rank()), size = y.shape()[axis];
+  for (int64_t i = 0; i < y.elements(); ++i) y.set(i, double(i / inner % size));
 }
 
 void uniform(PlainArguments& a) {
@@ -136,19 +142,20 @@ void keyed_uniform(PlainArguments& a) {
 
 void transpose(PlainArguments& a) {
   const auto& permutation = a.node.attributes.integers("permutation");
-  const Tensor& x = a.inputs[0];
-  Tensor& y = a.outputs[0];
-  Index index(y.shape());
-  for (int64_t i = 0; i < y.elements(); ++i, index.next()) {
-    std::vector<int64_t> from(permutation.size());
-    for (size_t k = 0; k < permutation.size(); ++k) from[size_t(permutation[k])] = index[int(k)];
-    int64_t flat = 0;
-    for (int axis = 0; axis < x.shape().rank(); ++axis) flat = flat * x.shape()[axis] + from[size_t(axis)];
-    y.set(i, x.at(flat));
+  const Tensor x = in_f64(a.inputs[0]);
+  const auto from = x.as<double>();
+  const Shape& shape = a.outputs[0].shape();
+  std::vector<int64_t> strides;  // in x, of the axes of y
+  for (int64_t axis : permutation) strides.push_back(product(x.shape(), int(axis) + 1, x.shape().rank()));
+  std::vector<double> y(from.size());
+  for (size_t i = 0; i < y.size(); ++i) {
+    int64_t left = int64_t(i), place = 0;
+    for (int axis = shape.rank() - 1; axis >= 0; left /= shape[axis--])
+      place += left % shape[axis] * strides[size_t(axis)];
+    y[i] = from[size_t(place)];
   }
+  store(y, a.outputs[0]);
 }
-
-int64_t product(const Shape& shape, int first, int last) { return shape.slice(first, last).elements(); }
 
 void concat(PlainArguments& a) {
   const int axis = int(a.node.attributes.integer("axis"));
@@ -213,10 +220,7 @@ void count_sizes(PlainArguments& a) {
 const PlainRegistration plain_functions[] = {
     {ops::cast, copy},
     {ops::broadcast, copy},
-    {ops::reshape,
-     [](PlainArguments& a) {
-       for (int64_t i = 0; i < a.outputs[0].elements(); ++i) a.outputs[0].set(i, a.inputs[0].at(i));
-     }},
+    {ops::reshape, [](PlainArguments& a) { a.outputs[0].copy_from(a.inputs[0].reshaped(a.outputs[0].shape())); }},
     {ops::sum, reduce},
     {ops::max, reduce},
     {ops::min, reduce},

@@ -28,49 +28,49 @@ void each_product(const Node& node, const Shape& x, const Shape& w, const Shape&
     });
 }
 
-void store(const std::vector<double>& sums, Tensor& to) {
-  for (size_t i = 0; i < sums.size(); ++i) to.set(int64_t(i), sums[i]);
-}
-
 void convolution(PlainArguments& a) {
-  const Tensor &x = a.inputs[0], &w = a.inputs[1];
+  const Tensor x = in_f64(a.inputs[0]), w = in_f64(a.inputs[1]);
+  const auto from = x.as<double>(), weights = w.as<double>();
   std::vector<double> y(size_t(a.outputs[0].elements()), 0);
   each_product(a.node, x.shape(), w.shape(), a.outputs[0].shape(),
-               [&](int64_t i, int64_t j, int64_t k) { y[size_t(k)] += x.at(i) * w.at(j); });
+               [&](int64_t i, int64_t j, int64_t k) { y[size_t(k)] += from[size_t(i)] * weights[size_t(j)]; });
   store(y, a.outputs[0]);
 }
 
 void data_gradient(PlainArguments& a) {
-  const Tensor &y = a.inputs[0], &w = a.inputs[1];
+  const Tensor y = in_f64(a.inputs[0]), w = in_f64(a.inputs[1]);
+  const auto from = y.as<double>(), weights = w.as<double>();
   std::vector<double> x(size_t(a.outputs[0].elements()), 0);
   each_product(a.node, a.outputs[0].shape(), w.shape(), y.shape(),
-               [&](int64_t i, int64_t j, int64_t k) { x[size_t(i)] += y.at(k) * w.at(j); });
+               [&](int64_t i, int64_t j, int64_t k) { x[size_t(i)] += from[size_t(k)] * weights[size_t(j)]; });
   store(x, a.outputs[0]);
 }
 
 void weight_gradient(PlainArguments& a) {
-  const Tensor &x = a.inputs[0], &y = a.inputs[1];
+  const Tensor x = in_f64(a.inputs[0]), y = in_f64(a.inputs[1]);
+  const auto from = x.as<double>(), gradient = y.as<double>();
   std::vector<double> w(size_t(a.outputs[0].elements()), 0);
   each_product(a.node, x.shape(), a.outputs[0].shape(), y.shape(),
-               [&](int64_t i, int64_t j, int64_t k) { w[size_t(j)] += x.at(i) * y.at(k); });
+               [&](int64_t i, int64_t j, int64_t k) { w[size_t(j)] += from[size_t(i)] * gradient[size_t(k)]; });
   store(w, a.outputs[0]);
 }
 
 // The numbers that each window sees: place `place` of window `output` stands at place * of_place + output * of_output.
 // Each channel is a place.
 void put_windows(PlainArguments& a, int64_t of_place, int64_t of_output) {
-  const Tensor& x = a.inputs[0];
-  Tensor& y = a.outputs[0];
+  const Tensor x = in_f64(a.inputs[0]);
+  const auto from = x.as<double>();
+  std::vector<double> y(size_t(a.outputs[0].elements()), 0);
   const Windows windows = windows_of(a.node.attributes, a.node.attributes.integers("sizes"));
   const int64_t channels = x.shape().back(), pixels = Shape(middle(x.shape())).elements(),
                 outputs = Shape(windows.outputs(middle(x.shape()))).elements();
-  for (int64_t i = 0; i < y.elements(); ++i) y.set(i, 0);
   for (int64_t n = 0; n < x.shape()[0]; ++n)
     each_place(windows, middle(x.shape()), [&](int64_t output, int64_t place, int64_t pixel) {
       for (int64_t c = 0; c < channels; ++c)
-        y.set((place * channels + c) * of_place + (n * outputs + output) * of_output,
-              x.at((n * pixels + pixel) * channels + c));
+        y[size_t((place * channels + c) * of_place + (n * outputs + output) * of_output)] =
+            from[size_t((n * pixels + pixel) * channels + c)];
     });
+  store(y, a.outputs[0]);
 }
 
 void columns(PlainArguments& a) { put_windows(a, a.outputs[0].shape()[1], 1); }

@@ -23,25 +23,31 @@ void each_of_batch(const Node& node, const Shape& x, const Shape& y, Visit&& vis
 }
 
 void maximum(PlainArguments& a) {
-  const Tensor& x = a.inputs[0];
-  Tensor &y = a.outputs[0], &position = a.outputs[1];
-  std::vector<bool> seen(size_t(y.elements()), false);
-  each_of_batch(a.node, x.shape(), y.shape(), [&](int64_t i, int64_t place, int64_t o) {
-    const double value = x.at(i), best = y.at(o);
-    if (seen[size_t(o)] && !(value > best) && !(std::isnan(value) && !std::isnan(best))) return;
-    seen[size_t(o)] = true;
-    y.set(o, value);
-    position.set(o, double(place));
+  const Tensor x = in_f64(a.inputs[0]);
+  const auto from = x.as<double>();
+  const size_t outputs = size_t(a.outputs[0].elements());
+  std::vector<double> y(outputs, 0), position(outputs, 0);
+  std::vector<bool> seen(outputs, false);
+  each_of_batch(a.node, x.shape(), a.outputs[0].shape(), [&](int64_t i, int64_t place, int64_t output) {
+    const size_t o = size_t(output);
+    const double value = from[size_t(i)];
+    if (seen[o] && !(value > y[o]) && !(std::isnan(value) && !std::isnan(y[o]))) return;
+    seen[o] = true;
+    y[o] = value;
+    position[o] = double(place);
   });
+  store(y, a.outputs[0]);
+  store(position, a.outputs[1]);
 }
 
 void maximum_gradient(PlainArguments& a) {
-  const Tensor &y = a.inputs[0], &position = a.inputs[1];
+  const Tensor y = in_f64(a.inputs[0]), position = in_f64(a.inputs[1]);
+  const auto from = y.as<double>(), places = position.as<double>();
   std::vector<double> x(size_t(a.outputs[0].elements()), 0);
   each_of_batch(a.node, a.outputs[0].shape(), y.shape(), [&](int64_t i, int64_t place, int64_t o) {
-    if (double(place) == position.at(o)) x[size_t(i)] += y.at(o);
+    if (double(place) == places[size_t(o)]) x[size_t(i)] += from[size_t(o)];
   });
-  for (size_t i = 0; i < x.size(); ++i) a.outputs[0].set(int64_t(i), x[i]);
+  store(x, a.outputs[0]);
 }
 
 // The divisor of each y's mean.
@@ -55,21 +61,24 @@ std::vector<double> counts(const Node& node, const Shape& x, const Shape& y) {
 }
 
 void average(PlainArguments& a) {
-  const Tensor& x = a.inputs[0];
+  const Tensor x = in_f64(a.inputs[0]);
+  const auto from = x.as<double>();
   const auto count = counts(a.node, x.shape(), a.outputs[0].shape());
   std::vector<double> sums(count.size(), 0);
   each_of_batch(a.node, x.shape(), a.outputs[0].shape(),
-                [&](int64_t i, int64_t, int64_t o) { sums[size_t(o)] += x.at(i); });
-  for (size_t o = 0; o < sums.size(); ++o) a.outputs[0].set(int64_t(o), sums[o] / count[o]);
+                [&](int64_t i, int64_t, int64_t o) { sums[size_t(o)] += from[size_t(i)]; });
+  for (size_t o = 0; o < sums.size(); ++o) sums[o] /= count[o];
+  store(sums, a.outputs[0]);
 }
 
 void average_gradient(PlainArguments& a) {
-  const Tensor& y = a.inputs[0];
+  const Tensor y = in_f64(a.inputs[0]);
+  const auto from = y.as<double>();
   const auto count = counts(a.node, a.outputs[0].shape(), y.shape());
   std::vector<double> x(size_t(a.outputs[0].elements()), 0);
   each_of_batch(a.node, a.outputs[0].shape(), y.shape(),
-                [&](int64_t i, int64_t, int64_t o) { x[size_t(i)] += y.at(o) / count[size_t(o)]; });
-  for (size_t i = 0; i < x.size(); ++i) a.outputs[0].set(int64_t(i), x[i]);
+                [&](int64_t i, int64_t, int64_t o) { x[size_t(i)] += from[size_t(o)] / count[size_t(o)]; });
+  store(x, a.outputs[0]);
 }
 
 const PlainRegistration plain_pooling_functions[] = {

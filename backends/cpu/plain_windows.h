@@ -16,10 +16,13 @@ inline std::vector<int64_t> unravel(int64_t flat, const std::vector<int64_t>& si
 template <typename Visit>
 void each_place(const Windows& windows, const std::vector<int64_t>& input, Visit&& visit) {
   const std::vector<int64_t> outputs = windows.outputs(input);
-  for (int64_t o = 0; o < Shape(outputs).elements(); ++o) {
+  const int64_t output_count = Shape(outputs).elements();
+  std::vector<std::vector<int64_t>> places(size_t(Shape(windows.size).elements()));
+  for (size_t p = 0; p < places.size(); ++p) places[p] = unravel(int64_t(p), windows.size);
+  for (int64_t o = 0; o < output_count; ++o) {
     const auto output = unravel(o, outputs);
-    for (int64_t p = 0; p < Shape(windows.size).elements(); ++p) {
-      const auto place = unravel(p, windows.size);
+    for (size_t p = 0; p < places.size(); ++p) {
+      const auto& place = places[p];
       int64_t element = 0;
       bool inside = true;
       for (size_t i = 0; i < input.size(); ++i) {
@@ -27,7 +30,7 @@ void each_place(const Windows& windows, const std::vector<int64_t>& input, Visit
         inside = inside && at >= 0 && at < input[i];
         element = element * input[i] + at;
       }
-      if (inside) visit(o, p, element);
+      if (inside) visit(o, int64_t(p), element);
     }
   }
 }

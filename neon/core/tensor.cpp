@@ -79,7 +79,8 @@ Tensor Tensor::converted(DType dtype) const {
     dispatch(dtype, [&]<typename To>() {
       const auto* from = static_cast<const From*>(data());
       auto* to = static_cast<To*>(out.data());
-      for (int64_t i = 0; i < elements(); ++i) {
+      const int64_t count = elements();
+      for (int64_t i = 0; i < count; ++i) {
         if constexpr (std::is_same_v<From, To>) to[i] = from[i];
         else if constexpr (std::is_integral_v<From> && std::is_integral_v<To>) to[i] = To(from[i]);
         else to[i] = store_as<To>(load_as<double>(from[i]));
