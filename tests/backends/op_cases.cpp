@@ -318,14 +318,14 @@ DType case_type(const CaseInput& input, DType dtype) {
 Tensor case_data(const OpCase& c, size_t index, DType dtype, DType rounded) {
   const CaseInput& input = c.inputs[index];
   const bool integer = !is_floating(input.fixed);
-  Tensor out(case_type(input, dtype), input.shape), number(integer ? input.fixed : rounded, {1});
+  Tensor out(DType::f64, input.shape);
   Stream stream(11, c.to_string(), index);
-  for (int64_t i = 0; i < out.elements(); ++i) {
+  size_t i = 0;
+  for (double& number : out.as<double>()) {
     const double drawn = input.low + (input.high - input.low) * stream.uniform();
-    number.set(0, input.values.empty() ? drawn : input.values[size_t(i) % input.values.size()]);
-    out.set(i, number.at(0));
+    number = input.values.empty() ? drawn : input.values[i++ % input.values.size()];
   }
-  return out;
+  return out.converted(integer ? input.fixed : rounded).converted(case_type(input, dtype));
 }
 
 std::vector<Value> build_case(Graph& graph, const OpCase& c, DType dtype) {

@@ -19,8 +19,7 @@ CaseRun run_case(const OpCase& c, DType dtype, DType rounded, const DeviceOption
     run.inputs.push_back(case_data(c, i, dtype, rounded));
     const std::string name = text("in", i);
     if (variables.has(name)) {
-      Tensor& to = variables.at(name);
-      for (int64_t k = 0; k < to.elements(); ++k) to.set(k, run.inputs[i].at(k));
+      variables.at(name).copy_from(run.inputs[i]);
     } else {
       program->bind(name, run.inputs[i].data());
     }
@@ -48,7 +47,9 @@ std::vector<Tensor> magnitudes(const OpCase& c, const CaseRun& reference) {
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     const std::string name = text("in", i);
     Tensor& to = variables.has(name) ? variables.at(name) : inputs.emplace_back(reference.inputs[i].clone());
-    for (int64_t k = 0; k < to.elements(); ++k) to.set(k, std::abs(reference.inputs[i].at(k)));
+    Tensor sizes = reference.inputs[i].converted(DType::f64);
+    for (double& size : sizes.as<double>()) size = std::abs(size);
+    to.copy_from(sizes);
     if (!variables.has(name)) program->bind(name, to.data());
   }
   program->run(3);
@@ -72,16 +73,15 @@ std::string difference_to_plain(const OpCase& c, DType dtype, const CaseRun& got
   const std::vector<Tensor>& sizes = plain.magnitudes;
   const int stores = std::max(c.stores, fused ? int(got.implementations.size()) : 8);
   for (size_t i = 0; i < got.outputs.size(); ++i) {
-    const Tensor& y = plain.run.outputs[i];
-    const DType type = got.outputs[i].dtype();
-    Tensor expected(type, y.shape());  // as the type of the result can hold it
+    const DType type = got.outputs[i].dtype(), stored = stores > 1 || !is_floating(type) ? dtype : type;
+    const bool exact = !is_floating(type) || c.op == "argmax";
+    const Tensor y = plain.run.outputs[i].converted(DType::f64),
+                 expected = y.converted(type);  // as the type can hold it
     std::vector<double> allowed;
-    for (int64_t k = 0; k < y.elements(); ++k) {
-      expected.set(k, y.at(k));
-      const double size = sizes.empty() ? std::max(1.0, std::abs(y.at(k))) : sizes[i].at(k);
-      const DType stored = stores > 1 || !is_floating(type) ? dtype : type;
-      const double most = allowed_error(stored, stores > 1 ? size : y.at(k), size, c.length, stores);
-      allowed.push_back(is_floating(type) && c.op != "argmax" ? times * most : 0);
+    for (double value : y.as<double>()) {
+      const double size = sizes.empty() ? std::max(1.0, std::abs(value)) : sizes[i].at(int64_t(allowed.size()));
+      const double most = allowed_error(stored, stores > 1 ? size : value, size, c.length, stores);
+      allowed.push_back(exact ? 0 : times * most);
     }
     if (const std::string line = difference(got.outputs[i], expected, allowed); !line.empty())
       return text("output ", i, ": ", line);
@@ -106,11 +106,13 @@ double allowed_error(DType dtype, double y, double magnitude, int64_t n, int sto
 
 std::string difference(const Tensor& got, const Tensor& expected, const std::vector<double>& allowed) {
   if (got.shape() != expected.shape()) return text("shape ", got.shape(), " instead of ", expected.shape());
-  for (int64_t i = 0; i < got.elements(); ++i) {
-    const double a = got.at(i), b = expected.at(i);
-    if ((std::isnan(a) && std::isnan(b)) || a == b || std::abs(a - b) <= allowed[size_t(i)]) continue;
+  const Tensor numbers = got.converted(DType::f64), meant = expected.converted(DType::f64);
+  const auto given = numbers.as<double>(), wanted = meant.as<double>();
+  for (size_t i = 0; i < given.size(); ++i) {
+    const double a = given[i], b = wanted[i];
+    if ((std::isnan(a) && std::isnan(b)) || a == b || std::abs(a - b) <= allowed[i]) continue;
     return text("element ", i, " of ", got.shape(), " is ", number(a), " instead of ", number(b), ", off by ",
-                number(a - b), " where ", number(allowed[size_t(i)]), " is allowed");
+                number(a - b), " where ", number(allowed[i]), " is allowed");
   }
   return "";
 }
