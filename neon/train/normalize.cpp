@@ -33,12 +33,18 @@ void take(const Normalize& normalize, SampleMeaning& data) {
   data.deviations = normalize.std.empty() ? std::vector<double>(channels, 1) : normalize.std;
 }
 
-// Sums of the channels' numbers and of their squares. Sums of bytes are exact up to 10^11 of them, in whatever
-// order they are added.
+// Sums of the channels' numbers, less a number of each channel, and of their squares. Sums of bytes are exact up to
+// 10^11 of them, in whatever order they are added.
 struct ChannelSums {
-  explicit ChannelSums(int64_t channels) : sums(size_t(channels), 0), squares(size_t(channels), 0) {}
-  std::vector<double> sums, squares;
+  explicit ChannelSums(int64_t channels)
+      : less(size_t(channels), 0), sums(size_t(channels), 0), squares(size_t(channels), 0) {}
+  std::vector<double> less, sums, squares;
   double count = 0;  // numbers of a channel
+
+  // Takes the first number of each channel off: floats that are all alike then have squares of 0.
+  void begin_at_first(const Tensor& x, int64_t places, bool channels_last) {
+    for (size_t c = 0; c < less.size(); ++c) less[c] = x.at(channels_last ? int64_t(c) : int64_t(c) * places);
+  }
 
   void add(const Tensor& x, int64_t places, bool channels_last) {
     const size_t channels = sums.size();
@@ -46,7 +52,7 @@ struct ChannelSums {
       const auto values = x.as<T>();
       for (size_t i = 0; i < values.size(); ++i) {
         const size_t c = channels_last ? i % channels : i / size_t(places) % channels;
-        const auto value = load_as<double>(values[i]);
+        const double value = load_as<double>(values[i]) - less[c];
         sums[c] += value;
         squares[c] += value * value;
       }
@@ -101,10 +107,15 @@ void measure(Data& data) {
   ChannelSums sums(channels);
   if (data.train.reader) read_through(*data.train.reader, data.sample, sums);
   else if (data.train.rows) read_through(*data.train.rows, data.sample, sums);
-  else sums.add(data.train.inputs, data.sample.elements() / channels, data.channels_last);
+  else {
+    const int64_t places = data.sample.elements() / channels;
+    sums.begin_at_first(data.train.inputs, places, data.channels_last);
+    sums.add(data.train.inputs, places, data.channels_last);
+  }
   if (sums.count == 0) fail(ErrorKind::data, data.source, ": none of its training images can be read");
   for (size_t c = 0; c < size_t(channels); ++c) {
-    const double mean = sums.sums[c] / sums.count, variance = sums.squares[c] / sums.count - mean * mean;
+    const double rest = sums.sums[c] / sums.count, mean = sums.less[c] + rest;
+    const double variance = sums.squares[c] / sums.count - rest * rest;
     if (!(variance > 0))
       fail(ErrorKind::data, data.source, ": channel ", c, " is ", mean, " everywhere: normalize would divide by 0");
     data.means[c] = mean * data.scale + data.shift;

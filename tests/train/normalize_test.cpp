@@ -56,6 +56,23 @@ TEST_CASE("means and deviations of channels are those of the training set, as th
     }
 }
 
+TEST_CASE("floats of a channel that are all alike have no deviation, and far from 0 they have their own") {
+  Data data;
+  data.sample = {2, 16, 16};
+  data.source = "images";
+  data.train.inputs = Tensor(DType::f32, {500, 2, 16, 16});
+  for (const double of_second : {0.1, 0.7, 1e-3}) {
+    for (int64_t i = 0; i < data.train.inputs.elements(); ++i)
+      data.train.inputs.set(i, i / 256 % 2 ? of_second : 5000 + double(i % 2));
+    CHECK_THAT(trouble({{}, {}, true}, data), Catch::Contains("channel 1 is") && Catch::Contains("everywhere"));
+  }
+  for (int64_t i = 0; i < data.train.inputs.elements(); ++i)
+    data.train.inputs.set(i, 1e6 * double(1 + i / 256 % 2) + double(i % 2));
+  set_normalization({{}, {}, true}, data);
+  CHECK(data.means == std::vector<double>{1e6 + 0.5, 2e6 + 0.5});
+  CHECK(data.deviations == std::vector<double>{0.5, 0.5});
+}
+
 TEST_CASE("given means and deviations are taken, and one alone leaves the other") {
   Data data = images(true, DType::u8);
   set_normalization({}, data);
