@@ -49,8 +49,7 @@ void check_plan(const Inspected& in) {
   const Experiment& experiment = *in.spec.experiment;
   const int64_t epochs = in.options.epochs.value_or(experiment.params.epochs);
   const int64_t steps = (in.check.train_size + in.step.batch - 1) / in.step.batch;
-  const std::string note = check_steps(in.step, epochs * steps);
-  if (!note.empty()) print_message(note);
+  for (const std::string& note : check_steps(experiment, in.step, epochs, steps)) print_message(note);
   RunPlan plan{in.graph(), in.step.dtype, epochs, steps, !in.options.output_file.empty(), experiment.results(), {}, {},
                {}};
   plan_callbacks(experiment, in.check.validation_size + in.check.test_size > 0, plan);

@@ -268,14 +268,26 @@ StepOptions step_options(const RunOptions& options, const ExperimentParams& para
 
 bool mixes(const StepOptions& step) { return std::ranges::any_of(step.augment, &Augmentation::mixes); }
 
-std::string check_steps(const StepOptions& options, int64_t steps) {
-  if (options.accumulate > steps)
-    fail_about("accumulate", "the run ends after ", steps, " steps, before the first ", options.accumulate,
-               " are together: nothing would be learnt");
-  const int64_t left = steps % options.accumulate;
-  if (left == 0) return "";
-  return text("note: accumulate: of the run's ", steps, " steps the last ", left > 1 ? text(left, " are") : "is",
-              " left over, being fewer than ", options.accumulate, ": no update comes of that");
+std::vector<std::string> check_steps(const Experiment& experiment, const StepOptions& options, int64_t epochs,
+                                     int64_t steps_per_epoch) {
+  std::vector<std::string> out;
+  int64_t first = 0;
+  for (const TrainedPhase& phase : experiment.phases()) {
+    const bool last = &phase == &experiment.last_phase();
+    const int64_t count = last ? epochs - first : std::min(phase.epochs, epochs - first);
+    first += count;
+    if (count == 0) continue;  // -e ends the run before
+    const int64_t steps = count * steps_per_epoch, left = steps % options.accumulate;
+    const std::string name = phase.name.empty() ? "run" : "phase " + phase.name;
+    if (options.accumulate > steps)
+      fail_about("accumulate", "the ", name, " ends after ", steps, " steps, before the first ", options.accumulate,
+                 " are together: nothing would be learnt");
+    if (left > 0)
+      out.push_back(text("note: accumulate: of the ", steps, " steps of the ", name, " the last ",
+                         left > 1 ? text(left, " are") : "is", " left over, being fewer than ", options.accumulate,
+                         ": no update comes of that"));
+  }
+  return out;
 }
 
 void plan_callbacks(const Experiment& experiment, bool evaluates, RunPlan& plan) {

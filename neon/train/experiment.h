@@ -207,9 +207,10 @@ void check_batch(const RunOptions& options, const StepOptions& step, const DataL
 void check_last_batch(const RunOptions& options, const StepGraph& full, int64_t samples, const StepOptions& step,
                       const DataLayout& layout, RankOf of);
 
-// Throws a config error where a run of so many steps ends before its first update; returns a note where its last steps
-// come to none, otherwise "".
-std::string check_steps(const StepOptions& options, int64_t steps);
+// Throws a config error where a run, or one of its phases, ends before its first update; returns notes where last steps
+// come to none. Steps are counted from the begin of each phase.
+std::vector<std::string> check_steps(const Experiment& experiment, const StepOptions& options, int64_t epochs,
+                                     int64_t steps_per_epoch);
 // Plans the run as the callbacks ask; throws a config error where one needs an evaluation and the run has none, or
 // does not fit the run.
 void plan_callbacks(const Experiment& experiment, bool evaluates, RunPlan& plan);

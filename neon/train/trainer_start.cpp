@@ -93,8 +93,7 @@ Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const St
   setup_.step.seed = start_.position.seed;
   if (ranks) check_ranks(setup_, start_.position);
   report_.messages(start_.notes);
-  const std::string note = check_steps(setup_.step, setup_.epochs * setup_.steps_per_epoch);
-  if (!note.empty()) report_.message(note);
+  report_.messages(check_steps(setup_.experiment, setup_.step, setup_.epochs, setup_.steps_per_epoch));
   check_position(start_.position, setup_);
   make_programs(resume);
   if (resume)

@@ -127,11 +127,18 @@ class Specs(Case):
         self.refused(2, spec, says=["accumulate", "32 steps", "nothing would be learnt"])
         for steps, left in ("3", 2), ("31", 1), ("4", 0):
             spec = self.spec(accumulate=steps)
-            note = f"note: accumulate: of the run's 32 steps the last {'2 are' if left == 2 else 'is'} left over, being fewer than"
+            note = f"note: accumulate: of the 32 steps of the run the last {'2 are' if left == 2 else 'is'} left over, being fewer than"
             for verb in [], ["check"]:
                 said = self.neon(*verb, spec)
                 self.assertEqual((said.out + said.err).count(note), left > 0)
         self.neon("-e", "5", spec)
+        # A phase begins with sums of 0, so that steps left over are the phase's.
+        phases = IRIS.replace("epochs: 4", "phases: [{name: one, epochs: 1}, {name: two, epochs: 3}]")
+        self.refused(2, self.spec(phases, accumulate="9"), says=["accumulate", "the phase one ends after 8 steps", "nothing would be learnt"])
+        for verb in [], ["check"]:
+            said = self.neon(*verb, self.spec(phases, accumulate="3"))
+            self.assertIn("note: accumulate: of the 8 steps of the phase one the last 2 are left over", said.out + said.err)
+            self.assertNotIn("phase two the last", said.out + said.err)
 
     def test_values_that_do_not_fit_their_parameter(self):
         spec = self.spec(IRIS.replace("init: Kaiming", "init: {Array: [1, 2, 3]}", 1))
