@@ -32,6 +32,13 @@ std::string kept_lines(const std::string& path, const std::vector<std::string>& 
   return out;
 }
 
+// The column of a result of `set`. Beside train_cost, the mean over an epoch while the net learns, the cost of training
+// samples that are evaluated has a name of its own.
+std::string column_of(const std::string& result, const std::string& set) {
+  if (result == kOfTraining + "cost") return kOfTraining + "eval_cost";
+  return result.starts_with(kOfTraining) ? result : text(set, "_", result);
+}
+
 }  // namespace
 
 std::vector<std::vector<std::string>> read_results(const std::string& path) {
@@ -58,7 +65,7 @@ ResultsTable::ResultsTable(const std::string& path, const Experiment& experiment
     if (!std::ranges::count(names_, result.name)) names_.push_back(result.name);
   std::vector<std::string> columns = {"epoch", "step", "train_cost", "learning_rate", "seconds"};
   for (const auto& [name, output] : experiment.params.outputs) columns.push_back("epoch_" + name + ".cost");
-  for (const std::string& name : names_) columns.push_back(name.starts_with(kOfTraining) ? name : text(set, "_", name));
+  for (const std::string& name : names_) columns.push_back(column_of(name, set));
   const std::string content =
       csv_record(columns) + "\n" + (position.step > 0 ? kept_lines(path, columns, position) : "");
   AtomicFile file(path);

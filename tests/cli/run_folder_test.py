@@ -84,6 +84,19 @@ class RunFolder(support.Case):
         self.neon("-r", "1", "-e", "2", "s.yaml")
         self.assertNotIn("best test_cost", self.neon("compare", "runs/s-2", "runs/s-2").out)
 
+    def test_results_of_training_samples_stay_when_a_run_goes_on(self):
+        spec = self.spec(train_metrics="20")
+        self.neon("-r", "1", "-e", "2", spec)
+        before = self.results("runs/s-1")
+        self.neon("resume", "runs/s-1", "-e", "4")
+        after = self.results("runs/s-1")
+        self.assertEqual(after[:2], before)
+        with h5py.File(self.path("runs/s-1/run.h5")) as file:
+            for column, series in ("train_cost", "epoch/cost"), ("train_eval_cost", "metrics/train_cost"), \
+                    ("train_Top1Misclass", "metrics/train_Top1Misclass"), ("test_cost", "cost/loss"):
+                for row, value in zip(after, file[series][:], strict=True):
+                    self.assertAlmostEqual(row[column], value, delta=1e-6, msg=column)
+
     def test_samples_in_a_second_count_no_sample_of_a_short_batch_twice(self):
         told = self.neon("-r", "1", self.spec(batch_size=119, epochs=3)).err  # of 120 samples
         for row in self.results("runs/s-1"):
