@@ -213,6 +213,14 @@ int run_eval(const CommandLine& given) {
   return 0;
 }
 
+// Numbers of a sample's target or output in the units of the data, whose means KeptOutputs leaves out.
+std::vector<double> values_of(const std::vector<double>& from, int64_t row, int64_t width, const Standard& standard) {
+  std::vector<double> out(from.begin() + row, from.begin() + row + width);
+  const size_t known = standard.means.size();
+  for (size_t k = 0; k < out.size() && known > 0 && out.size() % known == 0; ++k) out[k] += standard.means[k % known];
+  return out;
+}
+
 // Samples of a page's pictures: of a class its name, the predicted one and that one's output; else target and output.
 nlohmann::json samples_json(const std::vector<int64_t>& samples, const Outcome& outcome, const Data& data) {
   constexpr int64_t kMostValues = 8;
@@ -226,8 +234,8 @@ nlohmann::json samples_json(const std::vector<int64_t>& samples, const Outcome& 
       one["predicted"] = name_at(data.class_names, predicted);
       one["output"] = outcome.y[size_t(row + predicted)];
     } else if (outcome.width <= kMostValues) {
-      one["target"] = std::vector(outcome.t.begin() + row, outcome.t.begin() + row + outcome.width);
-      one["output"] = std::vector(outcome.y.begin() + row, outcome.y.begin() + row + outcome.width);
+      one["target"] = values_of(outcome.t, row, outcome.width, data.target_standard);
+      one["output"] = values_of(outcome.y, row, outcome.width, data.target_standard);
     }
   }
   return out;

@@ -183,6 +183,23 @@ class Evaluate(Case):
         self.assertIn(f" (sample {wanted['largest_at']})\n", text)
         self.assertRegex(text, r"(?m)^ +residuals: 5 % [-\d.]+, 25 % [-\d.]+, 50 % ")
 
+    def test_samples_of_a_page_are_in_the_units_of_the_data(self):
+        del self.environment["NEON_NO_RUN_FOLDER"]
+        rng = np.random.default_rng(7)
+        x = rng.uniform(-1, 1, 40)
+        t = np.round(500 + 80 * x + rng.normal(0, 10, 40), 3)
+        self.write("r.csv", "x,price\n" + "".join(f"{a:.5f},{b}\n" for a, b in zip(x, t)))
+        self.write("r.yaml", "dataset: {CSV: {path: r.csv, test: 0.5}}\nlayers: [Affine: {nout: 1, init: {Constant: 0}, "
+                   "bias: {Constant: 0}}]\ncost: MeanSquared\noptimizer: {SGD: {learning_rate: 0.1}}\nbatch_size: 10\nepochs: 3\n")
+        self.neon("-r", "1", "r.yaml")
+        predicted = [float(line.split(",")[1]) for line in self.neon("predict", "runs/r-1", "r.csv").out.splitlines()[1:]]
+        shown = json.loads(self.read("runs/r-1/eval.json"))
+        self.assertEqual(len(shown["predictions"]), 20)
+        for one in shown["predictions"] + shown["worst"]:
+            row = np.abs(t - one["target"][0]).argmin()
+            self.assertAlmostEqual(t[row], one["target"][0], delta=1e-3)
+            self.assertAlmostEqual(predicted[row], one["output"][0], delta=1e-2)
+
     def test_a_folder_of_images(self):
         write_colours(self)
         self.write("c.yaml", "dataset: {ImageFolder: {path: colours, size: 8}}\nnormalize: true\nlayers:\n"
