@@ -80,7 +80,7 @@ void refuse_padding(const DataLayout& data) {
                "padding is no data; give samples of one length (sequences: false), or a cost in place of the rule");
 }
 
-// The same of a rule: the mean cost that is reported, and the number whose gradients train.
+// The same of a rule: the mean cost that is reported, and the number that trains.
 Rule::Step rule_pass(StepGraph& step, LayerContext& context, const Network& network, const Rule& rule,
                      const DataLayout& data, const StepOptions& options) {
   refuse_padding(data);
@@ -265,13 +265,14 @@ StepGraph training_graph(const Network& network, const GradientSource& source, c
     average = made.cost, objective = made.objective;
   } else {
     average = training_pass(step, context, network, *source.cost, data, options);
-    objective = with_penalties(context, average);
+    Scope scope(graph, "cost");
+    const double scale = source.cost->gradient_scale();  // of the cost alone: penalties have factors of their own
+    objective = with_penalties(context, scale == 1 ? average : average * scale);
   }
   options.freeze.check(step.parameters);
-  {
+  if (size_of(options.dtype) == 2) {
     Scope scope(graph, "cost");
-    if (source.cost && source.cost->gradient_scale() != 1) objective = objective * source.cost->gradient_scale();
-    if (size_of(options.dtype) == 2) objective = objective * Expr(graph, graph.scalar("loss_scale"));
+    objective = objective * Expr(graph, graph.scalar("loss_scale"));
   }
   std::vector<Value> usable = gradients_of_parameters(step, context, objective);
   for (size_t i = 0; i < usable.size(); ++i)
@@ -330,8 +331,7 @@ StepGraph evaluation_graph(const Network& network, const Rule& rule, const DataL
   say_order(context, data, options, false);
   const Batch batch = batch_of(graph, data, set_size, options, false);
   if (batch.views > 1)
-    fail_about("augment",
-               "`average` is for outputs that all views of an image share, such as classes; a rule measures ",
+    fail_about("augment", "`average` is for outputs that all views of an image share; a rule measures ",
                "the images themselves, leave it out");
   const Rule::Measures made = rule.measure({context, network, batch.x, options.batch, options.batch, 0});
   const Expr weight(graph, graph.input("weight", made.cost.dtype(), {options.batch, 1}));

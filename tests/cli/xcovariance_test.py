@@ -71,6 +71,13 @@ class Penalty(Case):
         cost = ((self.x @ a.T @ b.T - self.y) ** 2).mean() / 2
         self.assertIn(f"test cost {cost:.4f}", out)
 
+    def test_the_scale_of_a_cost_is_of_the_cost_alone(self):
+        """Twice the cost's gradient, at half the rate, beside half of the penalty at the rate."""
+        scaled = SPEC.replace("MeanSquared", "{SumSquared: {scale: 2}}")
+        plain = SPEC.replace("MeanSquared", "SumSquared").replace("scale: 0.7", "scale: 0.35").replace("rate: 0.05", "rate: 0.1")
+        for one, other in zip(self.weights(self.spec(scaled))[0], self.weights(self.spec(plain))[0]):
+            np.testing.assert_allclose(one, other, rtol=1e-9)
+
     def test_a_balanced_net_learns_class_and_sample_at_once(self):
         names = ("h/W", "p/W", "s/W", "r/W")
         labels, stored = np.arange(20) % 3, np.round(self.x * 64) / 64
