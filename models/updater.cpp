@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backends/graph/ops.h"
+#include "backends/graph/rounded_part.h"
 #include "models/exchange.h"
 #include "models/histograms.h"
 #include "neon/core/key_error.h"
@@ -231,7 +232,8 @@ class Updater {
       updated = maximum(minimum(updated, limit), -limit);
     }
     if (options_.rounding > 0)
-      updated = round_stochastic(updated, master_dtype_, options_.rounding, options_.seed, p.name + "/round");
+      updated = round_part_stochastic(updated, master_dtype_, options_.rounding, options_.seed, p.name + "/round",
+                                      {p.part.axis, p.part.first, p.part.all});
     graph.assign(stored, updated, guard_);
     average(p.name, cast(updated, weight.dtype()));
   }

@@ -150,11 +150,6 @@ SharedWeights shared_weights(const StepGraph& graph, bool gathered) {
   return out;
 }
 
-void refuse_rounding(const StepOptions& step, const char* weights, const char* key) {
-  if (step.rounding > 0)
-    fail(ErrorKind::config, "updates of ", weights, " weights are not rounded stochastically; leave out -u, or ", key);
-}
-
 }  // namespace
 
 std::string split_text(const StepOptions& step, int ranks, const StepGraph& graph) {
@@ -175,7 +170,6 @@ std::string split_text(const StepOptions& step, int ranks, const StepGraph& grap
   if (asked.tables && !any(true))
     fail(ErrorKind::config, "parallel: {embedding: model} splits nothing here: no Embedding of its own table, without ",
          "`vectors`, has a row for each of ", ranks, " devices; leave embedding out");
-  refuse_rounding(step, "split", key);
   const SharedWeights split = shared_weights(graph, false);
   return text("weights split over ", ranks, " devices: ", list_text(split.layers), "; ", split.numbers, " of ",
               split.all, " numbers");
@@ -187,7 +181,6 @@ std::string sharded_text(const StepOptions& step, int ranks, const StepGraph& gr
   if (shared.layers.empty())
     fail(ErrorKind::config, "parallel: {optimizer: sharded} shards nothing here: no other weight of two axes or more ",
          "has a row for each of ", ranks, " devices; leave optimizer out, or take fewer devices");
-  refuse_rounding(step, "sharded", "optimizer: sharded");
   return text("weights and optimizer state sharded over ", ranks, " devices: ", shared.numbers, " of ", shared.all,
               " numbers");
 }

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "backends/graph/expression.h"
+#include "backends/graph/rounded_part.h"
 #include "neon/core/random.h"
 #include "tests/backends/run_case.h"
 
@@ -144,6 +144,31 @@ TEST_CASE("each step draws anew, and the same again") {
   const Tensor first = rounded(x, DType::f16, 3, 1), second = rounded(x, DType::f16, 3, 2);
   CHECK(same_bits(first, rounded(x, DType::f16, 3, 1)));
   CHECK(!same_bits(first, second));
+}
+
+TEST_CASE("a part of an array is rounded as it is in the whole") {
+  constexpr int64_t kRows = 12, kColumns = 10;
+  Tensor x(DType::f32, {kRows, kColumns});
+  for (int64_t i = 0; i < x.elements(); ++i) x.set(i, 1 + 0.01 * double(i));
+  const Tensor whole = rounded(x, DType::f16, 2, 5);
+  for (const PartOf& part : {PartOf{0, 0, kRows}, PartOf{0, 5, kRows}, PartOf{1, 0, kColumns}, PartOf{1, 3, kColumns}})
+    for (bool plain : {false, true}) {
+      const int64_t count = 4, rows = part.axis ? kRows : count, columns = part.axis ? count : kColumns;
+      const auto place = [&](int64_t row, int64_t column) {
+        return (row + (part.axis ? 0 : part.first)) * kColumns + column + (part.axis ? part.first : 0);
+      };
+      Tensor own(DType::f32, {rows, columns});
+      for (int64_t i = 0; i < own.elements(); ++i) own.set(i, x.at(place(i / columns, i % columns)));
+      Graph graph;
+      const Expr input(graph, graph.input("x", DType::f32, own.shape()));
+      graph.output("y", round_part_stochastic(input, DType::f16, 2, kSeed, "draws", part));
+      Variables variables;
+      const auto program = compile_for_cpu(graph, variables, {.threads = 2, .plain = plain});
+      program->bind("x", own.data());
+      program->run(5);
+      const Tensor y = program->output("y").clone();
+      for (int64_t i = 0; i < own.elements(); ++i) CHECK(y.at(i) == whole.at(place(i / columns, i % columns)));
+    }
 }
 
 TEST_CASE("an update that is rounded by chance is one kernel") {

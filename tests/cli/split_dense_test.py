@@ -174,7 +174,6 @@ class SplitDense(support.Case):
         self.assertIn("weights split over 3 devices: Affine_0, Affine_1, Affine_3; "
                       f"{12 * 6 + 24 * 12 + 24 + 3 * 10} of {12 * 6 + 24 * 12 + 24 + 10 * 24 + 3 * 10} numbers", done.err)
         self.refused(2, "-b", "cpu", "-m", "5", self.spec(NUMBERS.replace("nout: 10", "nout: 9")), says="splits nothing here")
-        self.refused(2, "-b", "cpu", "-m", "2", "-u", "8", self.spec(NUMBERS), says="not rounded stochastically")
         self.neon("-b", "cpu", self.spec(NUMBERS, epochs=1))  # one device ignores the key
 
     def test_bench_times_the_step_of_all_ranks(self):

@@ -121,7 +121,6 @@ class SplitPairs(support.Case):
         odd = self.spec(NUMBERS.replace("nout: 12", "nout: 9").replace("nout: 24", "nout: 9"))
         self.refused(2, "-b", "cpu", "-m", "5", odd, says="parallel: {dense: pairs} splits nothing here: no Affine or "
                      "Linear has an nout, no GatedMLP a `hidden` and no MultiHeadAttention")
-        self.refused(2, "-b", "cpu", "-m", "2", "-u", "8", self.spec(NUMBERS), says="leave out -u, or dense: pairs")
 
 
 if __name__ == "__main__":

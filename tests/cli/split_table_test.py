@@ -104,7 +104,6 @@ class SplitTable(support.Case):
         for verb in [], ["check"], ["program"]:
             self.refused(2, *verb, "-b", "cpu", "-m", "2", none, says="parallel: {embedding: model} splits nothing here: no "
                          "Embedding of its own table, without `vectors`, has a row for each of 2 devices; leave embedding out")
-        self.refused(2, "-b", "cpu", "-m", "2", "-u", "8", self.spec(TOKENS), says="leave out -u, or embedding: model")
 
 
 if __name__ == "__main__":
