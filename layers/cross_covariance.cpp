@@ -33,7 +33,7 @@ struct XCovariance : Parametrized<Layer, XCovarianceParams> {
            " features leave none for the second group; give less than ", shape[1]);
     if (!context.training) return x;
     if (context.share.ranks > 1)
-      fail(ErrorKind::config, "XCovariance is over a whole batch, and each rank has a part of one; leave -m out");
+      fail(ErrorKind::config, "XCovariance is over a whole batch, and each device has a part; use one device");
     const Expr wide = cast(x, context.arithmetic_dtype), centred = wide - mean(wide, {0});
     const Expr first = columns(centred, 0, params.split),
                second = columns(centred, params.split, shape[1] - params.split);

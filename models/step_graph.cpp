@@ -135,7 +135,7 @@ Batch training_batch(StepGraph& step, LayerContext& context, const DataLayout& d
 void output_part(StepGraph& step, const Cost& cost, size_t i, Expr average, const StepOptions& options) {
   if (options.share.ranks > 1)
     fail_about("callbacks",
-               "TrainMulticost writes the costs of a whole batch, and each rank has a part of one; leave -m out");
+               "TrainMulticost writes the costs of a whole batch, and each device has a part; use one device");
   const double weight = cost.weight_of(i);
   step.graph.output(text("part/", i), weight == 1 ? average : average * weight);
 }

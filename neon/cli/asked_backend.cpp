@@ -59,18 +59,17 @@ int64_t count_of(const std::string& gpus) {
 
 }  // namespace
 
-int64_t asked_devices(const DeviceCounts& counts) {
-  std::optional<int64_t> out;
-  std::string by;
-  const auto ask = [&](const char* option, int64_t count) {
-    if (out && *out != count)
-      fail(ErrorKind::config, by, " asks for ", *out, " devices, ", option, " for ", count, "; leave one out");
-    out = count, by = option;
+AskedDevices asked_devices(const DeviceCounts& counts) {
+  AskedDevices out;
+  const auto ask = [&](const std::string& by, int64_t count) {
+    if (!out.by.empty() && out.count != count)
+      fail(ErrorKind::config, out.by, " and ", by, " ask for ", out.count, " and ", count, " devices; leave one out");
+    if (out.by.empty()) out = {count, by};
   };
-  if (counts.devices) ask("-m", *counts.devices);
-  if (!counts.gpus.empty()) ask("--gpus", count_of(counts.gpus));
-  if (counts.named) ask("-g", *counts.named);
-  return out.value_or(1);
+  if (counts.devices) ask(text("-m ", *counts.devices), *counts.devices);
+  if (!counts.gpus.empty()) ask("--gpus " + counts.gpus, count_of(counts.gpus));
+  if (counts.named) ask("-g " + counts.name, *counts.named);
+  return out;
 }
 
 }  // namespace neon

@@ -23,9 +23,14 @@ struct DeviceCounts {
   std::optional<int64_t> devices;  // -m
   std::string gpus;                // --gpus: a number, or all
   std::optional<int64_t> named;    // in a name of -g
+  std::string name;                // that name
 };
-// 1 when nothing is asked for. Throws a config error for a wrong number, and for two that differ. Throws a device error
+struct AskedDevices {
+  int64_t count = 1;
+  std::string by;  // the option and its value: "--gpus all"; "" where nothing is asked for
+};
+// Throws a config error for a wrong number, and for two that differ. Throws a device error
 // where all GPUs are asked for and no GPU can be used.
-int64_t asked_devices(const DeviceCounts& counts);
+AskedDevices asked_devices(const DeviceCounts& counts);
 
 }  // namespace neon

@@ -92,7 +92,8 @@ int bench_inference(const CommandLine& line, const Experiment& experiment, const
 int run_bench(const CommandLine& line) {
   const std::string& path = only_operand(line);
   if (line.of_verb.inference && (starts_ranks(line) || own_ranks()))
-    fail(ErrorKind::config, "--inference times one device; leave out -m");
+    fail(ErrorKind::config, "--inference times one device; ",
+         line.asks_for_ranks ? "leave out " + line.ranks_option : "start one process");
   if (starts_ranks(line)) return start_ranks(line);
   const OpenedSpec spec = open_spec(line, path);
   RunOptions options = options_of(line, spec);

@@ -238,6 +238,7 @@ class Reader {
 
   void take_values() {
     Problems problems;
+    const std::string gpu_name = values_["gpu"];
     const std::optional<int64_t> named = take_count_of_gpus(values_["gpu"]);
     const Setting of_verb = given_of<VerbOptions>(Holder::verb, problems);
     line_.of_verb = read_params<VerbOptions>(of_verb, problems);
@@ -251,13 +252,15 @@ class Reader {
     for (const Option& option : all_options())
       if (option.field == std::string_view("value") && !line_.values.empty()) check_use(option);
     line_.asks_for_ranks = devices.max_devices || !devices.gpus.empty() || named;
-    line_.ranks = asked_devices({devices.max_devices, devices.gpus, named});
+    const AskedDevices asked = asked_devices({devices.max_devices, devices.gpus, named, gpu_name});
+    line_.ranks = asked.count;
+    if (!asked.by.empty()) line_.ranks_option = asked.by;
     const std::string_view several[] = {"train", "resume", "search", "bench", "program", "check"};
     if (line_.ranks < 2 || std::ranges::count(several, line_.verb)) return;
     const bool typed =
         !last("max_devices", false).empty() || !last("gpus", false).empty() || (named && !last("gpu", false).empty());
     if (typed)
-      fail(ErrorKind::config, "-m ", line_.ranks, ": neon ", line_.verb,
+      fail(ErrorKind::config, line_.ranks_option, ": neon ", line_.verb,
            " computes on one device; these take several: ",
            "neon SPEC, neon resume, neon bench, neon program, neon check, neon search");
     line_.ranks = 1, line_.asks_for_ranks = false;  // a file of options is for every verb

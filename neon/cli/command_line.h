@@ -107,6 +107,7 @@ struct CommandLine {
   int verbose = 1;                     // and one more for each -v
   int64_t ranks = 1;                   // processes that train together (-m)
   bool asks_for_ranks = false;         // that number was given
+  std::string ranks_option = "-m 1";   // the option that gave it, and its value: "--gpus all"
   VerbOptions of_verb;
   RunOptions run() const { return read_params<RunOptions>(run_options); }
 };

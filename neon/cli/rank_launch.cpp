@@ -231,12 +231,12 @@ bool starts_ranks(const CommandLine& line) { return line.ranks > 1 && !own_ranks
 
 int start_ranks(const CommandLine& line) {
   if (line.ranks > kMostRanks)
-    fail(ErrorKind::config, "-m ", line.ranks, ": at most ", kMostRanks, " ranks run on one host");
+    fail(ErrorKind::config, line.ranks_option, ": at most ", kMostRanks, " ranks run on one host");
   if (!can_run_again(line))
-    fail(ErrorKind::config, "-m ", line.ranks, " reads the spec and the file of options once for each rank, and one ",
+    fail(ErrorKind::config, line.ranks_option, " reads the spec and the file of options once for each rank, and one ",
          "of them is a pipe; write it to a file");
   if (const int most = available_processors(); line.run().backend == "cpu" && line.ranks > most)
-    print_message(text("note: -m ", line.ranks, ": the processes take turns on ", counted(most, "processor"), "; ",
+    print_message(text("note: ", line.ranks_option, ": the processes take turns on ", counted(most, "processor"), "; ",
                        most, most == 1 ? " process trains" : " processes train", " as fast"));
   return Launch(line, int(line.ranks)).run();
 }

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <vector>
 
+#include "backends/device/device.h"
 #include "backends/ranks/started_ranks.h"
 #include "neon/cli/rank_endings.h"
 #include "neon/core/cgroups.h"
@@ -116,8 +117,8 @@ void check_mpi_ranks(const CommandLine& line) {
     fail(ErrorKind::config, "neon ", line.verb, " runs as one process, and ", place.by, " has started ", count,
          "; these are for several: neon SPEC, neon resume, neon bench");
   if (line.asks_for_ranks && line.ranks != count)
-    fail(ErrorKind::config, "-m ", line.ranks, " asks for ", line.ranks, " ranks, and ", place.by, " has started ",
-         count, "; leave -m out");
+    fail(ErrorKind::config, line.ranks_option, " asks for ", line.ranks, " ranks, and ", place.by, " has started ",
+         count, "; leave ", line.ranks_option, " out");
   if (!can_run_again(line))
     fail(ErrorKind::config,
          "each rank reads the spec and the file of options, and one of them is a pipe; write it to a ", "file");
@@ -139,6 +140,24 @@ bool end_rank(int code, const std::string& cause) {
   record.ended = 1;
   if (code != 0 && code <= 128) board.lost = 1;
   return true;
+}
+
+void take_gpu_of_rank(const CommandLine& line, RunOptions& options) {
+  Ranks* const ranks = own_ranks();
+  if (!ranks) return;
+  std::string why_not;
+  const std::vector<GpuInfo> gpus = gpu_module(why_not)->devices();
+  const int64_t first = options.device_id, left = int64_t(gpus.size()) - first;
+  const RankOf here = ranks->of_host();
+  if (left < here.ranks)
+    fail(ErrorKind::device,
+         here.ranks < ranks->size() ? text(here.ranks, " ranks of a host take") : line.ranks_option + " takes",
+         " as many GPUs, and there ", left == 1 ? "is " : "are ", left,
+         first > 0 ? text(" from GPU ", first, " on") : "", "; take fewer, or -b cpu for ", here.ranks,
+         " ranks on the CPU");
+  options.device_id = first + here.rank;
+  check_gpu(int(options.device_id));
+  ranks->set_device(text("GPU ", options.device_id));
 }
 
 void write_as_rank(RunOptions& options) {

@@ -28,6 +28,8 @@ Ranks* own_ranks();
 // Tells whoever started this rank how it ends: with this exit code and, where it failed, for which reason. False where
 // this process is alone, and has to tell people by itself.
 bool end_rank(int code, const std::string& cause);
+// Ranks of one host take GPUs one after the other, from the one that a process alone would take.
+void take_gpu_of_rank(const CommandLine& line, RunOptions& options);
 // A rank that does not lead writes no metrics and no log; its checkpoints are those of rank 0.
 void write_as_rank(RunOptions& options);
 

@@ -82,8 +82,8 @@ void settle_devices(const CommandLine& line, const OpenedSpec& spec, SearchPlan&
   std::string why_not;
   const auto count = int64_t(gpu_module(why_not)->devices().size());
   if (plan.first_device + plan.at_once > count)
-    fail(ErrorKind::config, "-m ", plan.at_once, ": each trial takes a GPU of its own, and from GPU ",
-         plan.first_device, " on there are ", count - plan.first_device, "; give fewer, or -b cpu");
+    fail(ErrorKind::config, line.ranks_option, ": each trial takes a GPU of its own, and from GPU ", plan.first_device,
+         " on there are ", count - plan.first_device, "; give fewer, or -b cpu");
 }
 
 }  // namespace

@@ -313,25 +313,6 @@ bool takes_gpu(RunOptions& options) {
   return found;
 }
 
-// Ranks of one host take GPUs one after the other, from the one that a process alone would take.
-void take_gpu_of_rank(RunOptions& options) {
-  Ranks* const ranks = own_ranks();
-  if (!ranks) return;
-  std::string why_not;
-  const std::vector<GpuInfo> gpus = gpu_module(why_not)->devices();
-  const int64_t first = options.device_id, left = int64_t(gpus.size()) - first;
-  const RankOf here = ranks->of_host();
-  if (left < here.ranks)
-    fail(ErrorKind::device,
-         here.ranks < ranks->size() ? text(here.ranks, " ranks of a host take") : text("-m ", here.ranks, " takes"),
-         " as many GPUs, and there ", left == 1 ? "is " : "are ", left,
-         first > 0 ? text(" from GPU ", first, " on") : "", "; take fewer, or -b cpu for ", here.ranks,
-         " ranks on the CPU");
-  options.device_id = first + here.rank;
-  check_gpu(int(options.device_id));
-  ranks->set_device(text("GPU ", options.device_id));
-}
-
 // `asked_for_cpu`: by an option or the spec. A file of options is for every verb and type, so it contradicts nothing.
 void check_tf32(const CommandLine& line, const RunOptions& options, DType type, bool asked_for_cpu) {
   const Setting* const given = line.run_options.find("tf32");
@@ -363,7 +344,7 @@ bool choose_backend(const CommandLine& line, RunOptions& options, const Experime
   }
   const bool asked_for_cpu = !backend.empty() && !asked;
   options.backend = gpu ? "gpu" : "cpu";
-  if (gpu) take_gpu_of_rank(options);
+  if (gpu) take_gpu_of_rank(line, options);
   check_tf32(line, options, data_type(options, experiment.params), asked_for_cpu);
   return asked;
 }

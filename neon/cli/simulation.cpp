@@ -173,7 +173,7 @@ Links links_of(const CommandLine& line) {
   if (!given.devices && given.each) fail(ErrorKind::config, "--each goes with --devices");
   if (!given.devices && given.slowdown) fail(ErrorKind::config, "--slowdown goes with --devices");
   if (given.devices && line.ranks > 1)
-    fail(ErrorKind::config, "--devices simulates other devices than this one; leave out -m");
+    fail(ErrorKind::config, "--devices simulates other devices than this one; leave out ", line.ranks_option);
   Links out;
   if (given.link) out.bandwidth = *given.link * 1e9;
   if (given.latency) out.latency = *given.latency * 1e-6;

@@ -196,13 +196,15 @@ class Usage(Case):
 
     def test_several_devices(self):
         self.refused(2, "eval", "-m", "4", self.spec(), says="-m 4: neon eval computes on one device")
+        self.refused(2, "eval", "--gpus", "4", self.spec(), says="--gpus 4: neon eval computes on one device")
+        self.refused(2, "eval", "-g", "nervanagpu4", self.spec(), says="-g nervanagpu4: neon eval computes on one device")
         self.refused(2, "-b", "cpu", "-m", "1", "-m", "257", self.spec(), says="at most 256 ranks")
         for wrong in ["many"], ["0"], ["many", "-m", "1"]:
             self.refused(2, "-m", *wrong, self.spec(), says="option -m,--max_devices")
         for wrong in "0", "many", "2.5", "-1":
             self.refused(2, f"--gpus={wrong}", self.spec(), says="expected a number of GPUs from 1 on, or all")
-        self.refused(2, "-m", "2", "--gpus", "3", self.spec(), says="-m asks for 2 devices, --gpus for 3; leave one out")
-        self.refused(2, "-g", "nervanagpu4", "-m", "2", self.spec(), says="-m asks for 2 devices, -g for 4")
+        self.refused(2, "-m", "2", "--gpus", "3", self.spec(), says="-m 2 and --gpus 3 ask for 2 and 3 devices; leave one out")
+        self.refused(2, "-g", "nervanagpu4", "-m", "2", self.spec(), says="-m 2 and -g nervanagpu4 ask for 2 and 4 devices")
         self.refused(2, "-b", "cpu", "--gpus", "2", self.spec(), says="-b cpu and --gpus 2 contradict each other")
         self.refused(6, "--gpus", "all", self.spec(), says="--gpus all: no GPU can be used")
 

@@ -64,7 +64,7 @@ class Parts(Case):
 
     def test_what_does_not_fit_is_refused(self):
         self.refused(2, self.spec(IRIS, callbacks="[TrainMulticost]"), says="TrainMulticost: the net has one output, whose cost is cost/train")
-        self.refused(2, "-m", "2", self.spec(SPEC), says="each rank has a part of one; leave -m out")
+        self.refused(2, "-m", "2", self.spec(SPEC), says="each device has a part; use one device")
 
 
 if __name__ == "__main__":

@@ -60,11 +60,12 @@ class Simulation(Case):
                 (["--devices", "2,x"], "--devices takes numbers of devices, as 2,8,64, and not '2,x'"),
                 (["--devices", "0"], "and not '0'"), (["--devices", ""], "value is empty|takes numbers of devices"),
                 (["--devices", "17"], "a batch of 16 has no sample for each of 17 devices; --each"),
-                (["--devices", "2", "-m", "2"], "leave out -m"), (["--each"], "--each goes with --devices"), (["--slowdown", "2"], "--slowdown goes with --devices"),
+                (["--devices", "2", "-m", "3"], "leave out -m 3"), (["--each"], "--each goes with --devices"), (["--slowdown", "2"], "--slowdown goes with --devices"),
                 (["--link", "3"], "mean nothing on one device; add --devices or -m"),
                 (["--devices", "2", "--link", "0"], "link")):
             done = self.neon("program", "-b", "cpu", spec, *arguments, code=2)
             self.assertRegex(done.err, words)
+        self.refused(2, "program", "--gpus", "3", "--devices", "2", spec, says="than this one; leave out --gpus 3")
 
     def test_rules_are_refused_on_several_devices(self):
         """In the only phase, or in one before the last."""

@@ -132,7 +132,7 @@ class Penalty(Case):
     def test_what_does_not_fit_is_refused(self):
         self.refused(2, self.spec(SPEC), "--set", "layers[1].split=5",
                      says="XCovariance: split: 5 of 5 features leave none for the second group; give less than 5")
-        self.refused(2, "-m", "2", "s.yaml", says="XCovariance is over a whole batch, and each rank has a part of one; leave -m out")
+        self.refused(2, "-m", "2", "s.yaml", says="XCovariance is over a whole batch, and each device has a part; use one device")
 
 
 if __name__ == "__main__":
