@@ -32,6 +32,8 @@ class Module : public GpuModule {
       check(cuDeviceTotalMem(&info.bytes, device), "asking a GPU");
       check(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device), "asking a GPU");
       check(cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device), "asking a GPU");
+      char pci[32] = "";
+      if (cuDeviceGetPCIBusId(pci, sizeof pci, device) == CUDA_SUCCESS) info.pci = pci;
       info.name = name;
       info.arch = 10 * major + minor;
       if (info.arch < kLeastArch)
@@ -39,6 +41,26 @@ class Module : public GpuModule {
                              kLeastArch % 10, ", the oldest that CUDA ", NEON_CUDA_VERSION, " compiles for");
       out.push_back(std::move(info));
     }
+    return out;
+  }
+
+  std::vector<GpuLink> links() override {
+    int count = 0;
+    check(cuDeviceGetCount(&count), "counting GPUs");
+    std::vector<GpuLink> out;
+    for (int first = 0; first < count; ++first)
+      for (int second = first + 1; second < count; ++second) {
+        const auto has = [&](CUdevice_P2PAttribute attribute) {
+          CUdevice one = 0, other = 0;
+          int value = 0;
+          check(cuDeviceGet(&one, first), "asking a GPU");
+          check(cuDeviceGet(&other, second), "asking a GPU");
+          check(cuDeviceGetP2PAttribute(&value, attribute, one, other), "asking for the link of two GPUs");
+          return value != 0;
+        };
+        out.push_back({first, second, has(CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED),
+                       has(CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED)});
+      }
     return out;
   }
 

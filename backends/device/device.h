@@ -51,6 +51,14 @@ struct GpuInfo {
   int arch = 0;          // compute capability, 90 for 9.0
   size_t bytes = 0;      // of memory
   std::string unusable;  // why it is not used; "" where it is
+  std::string pci;       // its place on the bus, 0000:1B:00.0; "" where the driver does not say
+};
+
+// How two GPUs reach each other's memory.
+struct GpuLink {
+  int first = 0, second = 0;
+  bool direct = false;   // otherwise through the host's memory
+  bool atomics = false;  // which work over NVLink, and not over PCIe
 };
 
 // A kernel has failed on the GPU, and nothing can be done there any more in this process.
@@ -80,6 +88,7 @@ class GpuModule {
  public:
   virtual ~GpuModule() = default;
   virtual std::vector<GpuInfo> devices() = 0;
+  virtual std::vector<GpuLink> links() = 0;  // of each two GPUs
   // Threads that open a GPU while the caller does other work: it takes a few tenths of a second. With `own_library`,
   // for convolutions or attention, they also open the libraries for these. A failure shows again, with a message, where
   // the GPU or library is needed.

@@ -16,7 +16,9 @@
 #include "datasets/hash_part.h"
 #include "datasets/hdf5_file.h"
 #include "datasets/image_part.h"
+#include "neon/cli/gpu_links.h"
 #include "neon/cli/verb.h"
+#include "neon/core/numa.h"
 #include "neon/core/paths.h"
 #include "neon/core/threads.h"
 #include "neon/core/version.h"
@@ -147,6 +149,12 @@ std::string driver_text(GpuModule& module) {
   return text(own, own.empty() ? "" : ", ", module.driver_version());
 }
 
+// Where memory and processors are of several nodes.
+std::string node_text(const GpuInfo& gpu) {
+  const int node = node_of_device(gpu.pci);
+  return numa_nodes().size() > 1 && node >= 0 ? text(", NUMA node ", node) : "";
+}
+
 // Opens the modules that every build has, and prints which could be opened and why others could not.
 template <typename... Tables>
 bool print_modules() {
@@ -175,7 +183,8 @@ int run_doctor(const CommandLine& command) {
   line("instructions", text("x86-64-", elementwise::active_level().name));
   line("cache", cache_text());
   const bool whole = print_modules<cpu::OnednnPart, FetchPart, HashPart, Hdf5Part, ImagePart, LogPart>();
-  for (const FoundLibrary& found : find_cuda_libraries())
+  const std::vector<FoundLibrary> libraries = find_cuda_libraries();
+  for (const FoundLibrary& found : libraries)
     line(found.name.c_str(), found.problem.empty() ? text(found.version, ", ", found.path) : found.problem);
   std::string why_not;
   GpuModule* module = gpu_module(why_not);
@@ -191,9 +200,13 @@ int run_doctor(const CommandLine& command) {
     const GpuInfo& gpu = devices[i];
     line(text("GPU ", i).c_str(),
          text(gpu.name, ", compute capability ", gpu.arch / 10, ".", gpu.arch % 10, ", ", bytes_text(double(gpu.bytes)),
-              gpu.unusable.empty() ? "" : "; not used: " + gpu.unusable));
+              node_text(gpu), gpu.unusable.empty() ? "" : "; not used: " + gpu.unusable));
     if (gpu.unusable.empty()) good = test_gpu(int(i)) && good;
   }
+  if (devices.size() > 1)
+    for (const std::string& found : link_lines(module->links())) line("links", found);
+  if (const std::string several = several_gpus_text(devices, libraries); !several.empty())
+    line("several GPUs", several);
   if (!good) return exit_code(ErrorKind::device);
   return whole ? 0 : exit_code(ErrorKind::failed);
 }

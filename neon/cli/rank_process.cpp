@@ -15,6 +15,7 @@
 #include "backends/ranks/started_ranks.h"
 #include "neon/cli/rank_endings.h"
 #include "neon/core/cgroups.h"
+#include "neon/core/numa.h"
 #include "neon/core/threads.h"
 
 namespace neon {
@@ -157,6 +158,8 @@ void take_gpu_of_rank(const CommandLine& line, RunOptions& options) {
          " ranks on the CPU");
   options.device_id = first + here.rank;
   check_gpu(int(options.device_id));
+  // Threads that read samples, and pinned memory, stay on the GPU's NUMA node.
+  if (here.ranks > 1) stay_near(gpus[size_t(options.device_id)].pci, here.ranks);
   ranks->set_device(text("GPU ", options.device_id));
 }
 

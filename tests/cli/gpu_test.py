@@ -231,6 +231,18 @@ class Doctor(Case):
                       rf"a convolution: convolution on the GPU needs libcudnn\.so\.{CUDNN}"):
             self.assertRegex(done.out, found)
 
+    def test_links_between_gpus_and_why_several_are_not_used(self):
+        """Of four GPUs neighbours have NVLink. NCCL is no stand-in: where it cannot be opened, several are not used."""
+        self.gpu()
+        one = self.neon("doctor", code=6).out
+        self.assertNotRegex(one, "(?m)^(links|several GPUs) ")
+        done = self.neon("doctor", code=6, environment={"FAKE_CUDA_COUNT": "4"}).out
+        self.assertRegex(done, "(?m)^links +GPUs 0-1, 2-3: direct access with atomics, as over NVLink$")
+        self.assertRegex(done, "(?m)^links +GPUs 0-2, 0-3, 1-2, 1-3: direct access without atomics, as over PCIe$")
+        self.assertRegex(done, r"(?m)^several GPUs +(not used: |up to 4, by -m N or --gpus all; neon bench -m 4 SPEC)")
+        apart = self.neon("doctor", code=6, environment={"FAKE_CUDA_COUNT": "3", "FAKE_CUDA_APART": "2"}).out
+        self.assertRegex(apart, "(?m)^links +GPUs 0-2, 1-2: no direct access; NCCL copies through the host's memory$")
+
     def test_every_value_is_looked_at(self):
         """The self-test's numbers by their formula, what they make in f64, and that with one thing wrong."""
         self.gpu()

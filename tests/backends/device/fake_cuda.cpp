@@ -167,6 +167,18 @@ NEON_FAKE cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevic
   return CUDA_SUCCESS;
 }
 
+NEON_FAKE cuDeviceGetPCIBusId(char* id, int length, CUdevice device) {
+  std::snprintf(id, size_t(length), "0000:%02X:00.0", 26 + device);
+  return CUDA_SUCCESS;
+}
+// Neighbours have NVLink, and those of a number that FAKE_CUDA_APART names no link at all.
+NEON_FAKE cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute, CUdevice one, CUdevice other) {
+  const long apart = setting("FAKE_CUDA_APART", -1);
+  const bool direct = one != apart && other != apart;
+  *value = direct && (attribute == CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED || one / 2 == other / 2);
+  return CUDA_SUCCESS;
+}
+
 NEON_FAKE cuDevicePrimaryCtxRetain(CUcontext* out, CUdevice device) {
   *out = reinterpret_cast<CUcontext>(long(device) + 1);
   return CUDA_SUCCESS;
