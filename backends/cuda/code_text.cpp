@@ -46,6 +46,7 @@ std::string CodeText::address(Value value) {
 }
 
 int64_t CodeText::row_elements(Value value) const {
+  if (context_.sequences.empty()) return 0;  // also before memory is planned
   const Value storage = context_.lowered.storage[size_t(value.id)];
   if (!context_.sequences.count(storage.id)) return 0;
   const Shape& shape = context_.lowered.graph.shape(storage);

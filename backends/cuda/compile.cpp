@@ -73,7 +73,9 @@ std::string compile(const std::string& source, int arch) {
                                                                      [](nvrtcProgram* p) { nvrtc().destroy(p); });
   const int known = known_arch(arch);
   const bool as_ptx = known != arch;
-  const std::string target = text(as_ptx ? "-arch=compute_" : "-arch=sm_", known);
+  // Hopper's own instructions are in no later GPU.
+  const bool hoppers = arch == 90 && !as_ptx && source.find("wgmma") != source.npos;
+  const std::string target = text(as_ptx ? "-arch=compute_" : "-arch=sm_", known, hoppers ? "a" : "");
   const char* options[] = {target.c_str(), "--std=c++17"};
   const nvrtcResult result = nvrtc().compile(program, 2, options);
   if (result != NVRTC_SUCCESS) {

@@ -53,6 +53,8 @@ std::string SegmentElements::placed(const Instruction& load) const {
 std::string SegmentElements::value(int reg) const {
   const Instruction& i = segment_.body[size_t(reg)];
   if (i.kind == Instruction::Kind::load && !i.strides.empty()) {
+    if (product_ && i.value == product_->result && i.reach == Reach::kept)
+      return text("product.first_row(k - bundle * ", per_block_, ")");
     if (!i.index) return code_.load(i.value, placed(i));
     return code_.gather(i.value, i.index, segment_.domain[0] > 1 ? coordinate(0) : "0", i.strides[0],
                         position(i.strides, true));
@@ -108,8 +110,9 @@ std::string SegmentElements::first_of_split() const {
   return splits_ > 1 ? text(index_, "(split) * ", lanes_, " + ") : "";
 }
 
-// Where row `i` of a thread begins.
-std::string SegmentElements::row_place(const std::string& i) const {
+// Where row `i` of a thread begins: in walk 0 over a product, of those in its tile.
+std::string SegmentElements::row_place(const std::string& i, int level) const {
+  if (product_ && level == 0) return text("tile + lane + ", index_, "(", i, ") * ", lanes_);
   return text("(", first_of_split(), index_, "(lane) + ", index_, "(", i, ") * ", row_step(), ") * ", along_);
 }
 
@@ -120,9 +123,11 @@ std::string SegmentElements::begins_at(const std::string& row) const {
 }
 
 // A row's loads are all held, or none; of tall columns the first rows, as many as fit.
-SegmentElements::SegmentElements(const Segment& segment, CodeText& code, int64_t busy_blocks, int64_t most_held)
-    : SegmentSpread(segment, code, busy_blocks) {
+SegmentElements::SegmentElements(const Segment& segment, CodeText& code, int64_t busy_blocks, int64_t most_held,
+                                 const RowProduct* product)
+    : SegmentSpread(segment, code, busy_blocks, product) {
   held_.assign(segment_.body.size(), false);
+  if (product) return;  // the memory is the product's
   const bool rows = fold_ == Fold::inner && lanes_ == kThreads, columns = fold_ == Fold::outer && meets_;
   if ((!rows && !columns) || width_ == 1 || rows_of_thread() * width_ <= kMostKept) return;
   Needs found = held_;
@@ -151,7 +156,7 @@ int64_t SegmentElements::bytes_held(int reg) const {
 }
 
 int64_t SegmentElements::held_bytes() const {
-  int64_t bytes = 0;
+  int64_t bytes = product_ ? product_plan().value().shared_bytes() : 0;
   for (int n = 0; n < int(held_.size()); ++n)
     if (held_[size_t(n)]) bytes += bytes_held(n);
   return bytes;
@@ -174,6 +179,20 @@ std::string SegmentElements::held_pack(int reg) const {
               ")[i * kThreads + threadIdx.x].words");
 }
 
+// Lines that read a pack of the product that the block has just made, for register n; `across` threads share a row.
+static void read_made(auto& out, int n, const std::string& type, int64_t across, int at_once) {
+  const std::string made = text("product.pack(int(first_r - tile), threadIdx.x % ", across, ")");
+  const std::string pack = at_once > 1 ? text("f", n, "[u]") : text("pack", n);
+  out.variables += text("      R l", n, "[8];\n");
+  if (at_once > 1) {
+    out.fetched += text("      ", type, " f", n, "[", at_once, "];\n");
+    out.fetch += text("        ", pack, ".words = ", made, ";\n");
+  } else {
+    out.reads += text("        ", type, " ", pack, ";\n        ", pack, ".words = ", made, ";\n");
+  }
+  out.reads += text("        unpack<R>(", pack, ", l", n, ");\n");
+}
+
 // The loads for all of a thread's neighbouring elements at once; k, r and e belong to the first element. If several
 // rows are fetched before the first is used, `fetch` reads row u.
 SegmentElements::Loads SegmentElements::loads(int level, const Needs& needs, const Needs& cached, int at_once,
@@ -192,6 +211,14 @@ SegmentElements::Loads SegmentElements::loads(int level, const Needs& needs, con
     const Value value = read_value(int(n));
     const std::string place = put ? "first_e" : pack ? pack_place(i) : "";
     const bool held = hold && held_[n];
+    if (is_made(int(n), level)) {
+      read_made(out, int(n), code_.pack_type(value, width_), per_block_ / width_, at_once);
+      if (stores_product())
+        out.reads +=
+            text("        if (active) ",
+                 code_.store_packed(value, "first_e", at_once > 1 ? text("f", n, "[u]") : text("pack", n)), ";\n");
+      continue;
+    }
     out.variables += text("      R l", n, pack ? text("[", width_, "]") : "", ";\n");
     if (held && is_held_before(int(n), level)) {
       const std::string type = code_.pack_type(value, width_);

@@ -7,8 +7,9 @@ namespace neon::cuda {
 class SegmentElements : public SegmentSpread {
  public:
   // A block may have `most_held` bytes of shared memory for what it holds from walk to walk.
-  SegmentElements(const Segment& segment, CodeText& code, int64_t busy_blocks, int64_t most_held);
-  int64_t held_bytes() const;
+  SegmentElements(const Segment& segment, CodeText& code, int64_t busy_blocks, int64_t most_held,
+                  const RowProduct* product);
+  int64_t held_bytes() const;  // with those of a product
 
  protected:
   struct Loads {
@@ -26,7 +27,7 @@ class SegmentElements : public SegmentSpread {
   std::string at_first(const std::string& reads) const;
   std::string kept_names(int most_level) const;
   std::string first_of_split() const;
-  std::string row_place(const std::string& i) const;
+  std::string row_place(const std::string& i, int level) const;
   std::string begins_at(const std::string& row) const;
   std::string for_width(const std::string& body, const char* indent) const;
   std::string totals(Reach reach, int level, const char* indent) const;

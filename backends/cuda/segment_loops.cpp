@@ -81,6 +81,21 @@ std::string SegmentWriter::kept(int level) const {
                 "    "));
 }
 
+// The product of which the block is to take tiles.
+std::string SegmentWriter::product() const {
+  const RowProductPlan plan = product_plan().value();
+  const auto array = [&](Value value) {
+    const int64_t first = code_.context().lowered.placements[size_t(value.id)].first;
+    return text("static_cast<const ", device_type(plan.dtype), "*>(", code_.address(value), ") + ", first);
+  };
+  bool first_row = false;
+  for (const Instruction& i : segment_.body)
+    first_row = first_row || (i.value == product_->result && i.reach == Reach::kept);
+  return text("    ", plan.type(), " product(held, ", array(product_->rows), ", ", reduced_, ", split, ", splits_,
+              ");\n    product.begin(", array(product_->weights), ", bundle * ", per_block_, ");\n",
+              first_row ? "    product.find_first_row();\n" : "");
+}
+
 std::string SegmentWriter::grouped() {
   const bool outer = fold_ == Fold::outer;
   const int64_t across = per_block_ / (outer ? width_ : 1);
@@ -98,6 +113,7 @@ std::string SegmentWriter::grouped() {
   out += text("    const bool active = group < ", groups_, spare, ";\n    const ", index_, " first_k = group < ",
               groups_, " ? group : ", groups_ - (outer ? width_ : 1), ";\n    (void)lane, (void)active;\n");
   if (!outer) out += text("    const ", index_, " k = first_k;\n    (void)k;\n");
+  if (product_) out += product();
   Needs cached(segment_.body.size(), false);
   for (int level = 0; level < walks_; ++level) {
     if (level == 1 && splits_ > 1 && !meets_) out += split_folds();

@@ -8,8 +8,8 @@ class SegmentWriter : public SegmentElements {
  public:
   // The segment's partial results begin at `first_partial` of the space for them, its tickets at `first_ticket`.
   SegmentWriter(const Segment& segment, CodeText& code, int64_t first_partial, int first_ticket, int64_t busy_blocks,
-                int64_t most_held)
-      : SegmentElements(segment, code, busy_blocks, most_held),
+                int64_t most_held, const RowProduct* product)
+      : SegmentElements(segment, code, busy_blocks, most_held, product),
         first_partial_(first_partial),
         first_ticket_(first_ticket) {}
   // For thread block `block`; leaves the block's part of total T in variable tT, one a thread.
@@ -24,6 +24,7 @@ class SegmentWriter : public SegmentElements {
   Needs kept_for_later(int level, const Needs& needs) const;
   std::string fold_variables(int level) const;
   std::string rows(int level, const Needs& needs, const Needs& cached, const std::string& keep);
+  std::string product() const;
   std::string rows_in_registers(int level, const Needs& needs, const Needs& cached, const std::string& keep);
   std::string rows_between(int level, const Needs& needs, const Needs& cached, const std::string& from,
                            const std::string& ends, bool hold);

@@ -21,7 +21,12 @@ constexpr int64_t kRowsOfLane = 4;  // least rows of a split that one thread add
 // what one of them waits for the others read meanwhile. Sums of 256 MiB: 2.5 to 2.7 TB/s without, 3.6 to 3.8 so, on an
 // H200.
 constexpr int64_t kManyRowsOfLane = 64, kTimesBusy = 4;
-constexpr int64_t kRowsOfMeeting = 4;  // the same where blocks meet: more of them keep what they read in registers
+// The least rows of a tile that a thread takes, and takes where it reads other arrays, too: it waits for memory once a
+// tile, and with fewer rows it has too little under way.
+constexpr int64_t kRowsOfProduct = 3, kRowsOfReader = 4;
+constexpr int kWidthOfProduct = 8;      // columns that a thread takes of a product
+constexpr int64_t kColumnsAtOnce = 16;  // the tensor cores take 8 for each half of a block
+constexpr int64_t kRowsOfMeeting = 4;   // the same where blocks meet: more of them keep what they read in registers
 
 int power_of_two_from(int64_t n) {
   int out = 1;
@@ -31,8 +36,8 @@ int power_of_two_from(int64_t n) {
 
 }  // namespace
 
-SegmentSpread::SegmentSpread(const Segment& segment, CodeText& code, int64_t busy_blocks)
-    : SegmentWalks(segment, code) {
+SegmentSpread::SegmentSpread(const Segment& segment, CodeText& code, int64_t busy_blocks, const RowProduct* product)
+    : SegmentWalks(segment, code, product) {
   split_axes();
   choose_width();
   if (width_ > 1) choose_early_stores();
@@ -156,6 +161,25 @@ SegmentSpread::Access SegmentSpread::access(const Instruction& load, int width) 
   for (int outer = 0; outer < axis; ++outer)
     if (load.strides[size_t(outer)] % width != 0) return Access::each;
   return code_.row_elements(load.value) % width == 0 ? Access::pack : Access::each;
+}
+
+std::optional<RowProductPlan> SegmentSpread::product_plan() const {
+  if (made_ < 0 || fold_ != Fold::outer || row_ != groups_ || !meets_ || width_ != kWidthOfProduct) return {};
+  if (access(segment_.body[size_t(made_)], width_) != Access::pack) return {};
+  if (rows_of_thread() * width_ <= kMostKept) return {};
+  const Needs needs = needs_of_walk(0);
+  bool reads = false;
+  for (int n = 0; n < int(needs.size()); ++n) reads = reads || (needs[size_t(n)] && n != made_ && is_full_load(n));
+  if (kRowsOfTile / lanes_ < (reads ? kRowsOfReader : kRowsOfProduct)) return {};
+  RowProductPlan out{.dtype = code_.type(product_->result).dtype,
+                     .count = reduced_,
+                     .inner = code_.type(product_->rows).shape.back(),
+                     .all = groups_,
+                     .columns = (per_block_ + kColumnsAtOnce - 1) / kColumnsAtOnce * kColumnsAtOnce,
+                     .blocks = splits_,
+                     .turned = product_->turned};
+  if (!out.fits(most_held(code_.context().arch, DType::f32))) return {};
+  return out;
 }
 
 // Rows of a group that one thread takes, at the most.

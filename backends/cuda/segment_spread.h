@@ -1,5 +1,6 @@
 // How a segment of a fused kernel spreads over threads and blocks.
 #pragma once
+#include "backends/cuda/row_product_source.h"
 #include "backends/cuda/segment_walks.h"
 
 namespace neon::cuda {
@@ -11,7 +12,9 @@ class SegmentSpread : public SegmentWalks {
  public:
   // So many `busy_blocks` are the segment's part of those that keep the GPU busy; no more of its own may wait for each
   // other.
-  SegmentSpread(const Segment& segment, CodeText& code, int64_t busy_blocks);
+  SegmentSpread(const Segment& segment, CodeText& code, int64_t busy_blocks, const RowProduct* product);
+  // How its blocks make the product that the segment loads, if they can.
+  std::optional<RowProductPlan> product_plan() const;
   int64_t blocks() const { return bundles() * splits_; }
   int64_t partials() const {
     return splits_ > 1 ? (splits_ + meets_twice()) * groups_ * int64_t(reductions_.size()) : 0;

@@ -77,6 +77,12 @@ std::string SegmentWriter::rows(int level, const Needs& needs, const Needs& cach
   const bool in_registers = !keep.empty() || std::ranges::count(cached, true) > 0;
   const int64_t count = rows_of_thread();
   if (in_registers) return rows_in_registers(level, needs, cached, keep);
+  if (product_ && level == 0)  // a block takes tiles in turn, and its threads the rows of a tile
+    return text("#pragma unroll 1\n    for (int turn = split; turn < ", product_plan().value().tiles(),
+                "; turn += ", splits_, ") {\n    const ", index_, " tile = ", index_,
+                "(product.next());\n    const int rows0 = ", spare_threads() ? text("lane >= ", lanes_, " ? 0 : ") : "",
+                "(int(min(i64(kRowsOfTile), ", reduced_, "ll - tile)) - lane + ", lanes_ - 1, ") / ", lanes_, ";\n",
+                rows_between(0, needs, cached, "0", "rows0", false), "    }\n");
   const std::string ends = text("rows", level), first = first_of_split();
   const std::string out = text(
       "    const int ", ends, " = ", spare_threads() ? text("lane >= ", lanes_, " ? 0 : ") : "", "min(", count,
@@ -107,11 +113,12 @@ std::string SegmentWriter::rows_in_registers(int level, const Needs& needs, cons
   const std::string ends = all_there ? ""
                                      : text("      if (first_r >= ", reduced_,
                                             spare_threads() ? text(" || lane >= ", lanes_) : "", ") break;\n");
-  const std::string use = text(begins_at(row_place("i")), ends,
+  const std::string use = text(begins_at(row_place("i", level)), ends,
                                elements(needs, cached, level, keep, loaded.variables + at_first(loaded.reads)));
   if (at_once == 1)
     return text("#pragma unroll ", count, "\n    for (int i = 0; i < ", count, "; ++i) {\n", use, "    }\n");
-  const std::string last = text("min(", index_, "(", row_place("n + u"), "), ", index_, "(", reduced_ - along_, "))");
+  const std::string last =
+      text("min(", index_, "(", row_place("n + u", level), "), ", index_, "(", reduced_ - along_, "))");
   return text("#pragma unroll ", (count + at_once - 1) / at_once, "\n    for (int n = 0; n < ", count,
               "; n += ", at_once, ") {\n", loaded.fetched, for_rows(at_once), begins_at(last), at_first(loaded.fetch),
               "      }\n", for_rows(at_once), "      const int i = n + u;\n      if (i >= ", count, ") break;\n", use,
@@ -127,7 +134,7 @@ std::string SegmentWriter::rows_between(int level, const Needs& needs, const Nee
     return goes_back(level) ? text(ends, " - 1 - (", n, " - ", from, ")") : n;
   };
   const auto use = [&](const std::string& n, const Loads& loaded) {
-    return text("      const int i = ", nth(n), ";\n", begins_at(row_place("i")),
+    return text("      const int i = ", nth(n), ";\n", begins_at(row_place("i", level)),
                 elements(needs, cached, level, "", loaded.variables + at_first(loaded.reads), hold));
   };
   const auto one_by_one = [&](const std::string& begin, int unrolled) {
@@ -138,7 +145,7 @@ std::string SegmentWriter::rows_between(int level, const Needs& needs, const Nee
   const Loads loaded = loads(level, needs, cached, at_once, hold);
   return text("    {\n    int first = ", from, ";\n#pragma unroll 1\n    for (; first + ", at_once, " <= ", ends,
               "; first += ", at_once, ") {\n", loaded.fetched, for_rows(at_once),
-              begins_at(row_place(nth("first + u"))), at_first(loaded.fetch), "      }\n", for_rows(at_once),
+              begins_at(row_place(nth("first + u"), level)), at_first(loaded.fetch), "      }\n", for_rows(at_once),
               use("first + u", loaded), "      }\n    }\n", one_by_one("first", 1), "    }\n");
 }
 

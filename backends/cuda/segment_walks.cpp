@@ -6,7 +6,10 @@
 
 namespace neon::cuda {
 
-SegmentWalks::SegmentWalks(const Segment& segment, CodeText& code) : segment_(segment), code_(code) {
+SegmentWalks::SegmentWalks(const Segment& segment, CodeText& code, const RowProduct* product)
+    : segment_(segment), code_(code), product_(product) {
+  for (int n = 0; product && n < int(segment.body.size()); ++n)
+    if (is_full_load(n) && segment.body[size_t(n)].value == product->result) made_ = n;
   put_early_.assign(segment.body.size(), Value{});
   find_levels();
 }
@@ -66,6 +69,12 @@ bool SegmentWalks::ends_after_one_walk() const {
   return last_folding_ == 0;
 }
 
+bool SegmentWalks::stores_product() const {
+  bool out = product_->kept;
+  for (int level = 1; level < walks_; ++level) out = out || needs_of_walk(level)[size_t(made_)];
+  return out;
+}
+
 bool SegmentWalks::only_totals() const {
   return !segment_.totals.empty() &&
          std::ranges::none_of(segment_.stores, [](const Store& store) { return store.reach == Reach::full; });
@@ -91,20 +100,22 @@ int SegmentWalks::most_kept() const {
 }
 
 // A value of several arrays is stored at once if later walks then read less, as long as they read nothing of the array
-// whose place it takes.
+// whose place it takes, and nothing of a product's rows. Before memory is planned none is.
 void SegmentWalks::choose_early_stores() {
   const SourceContext& context = code_.context();
+  if (context.lowered.storage.empty()) return;
   for (const Store& store : segment_.stores) {
     const Instruction& made = segment_.body[size_t(store.reg)];
     const int level = level_[size_t(store.reg)];
     if (store.reach != Reach::full || made.kind == Instruction::Kind::load || level >= last_storing_) continue;
     if (context.recorded.count(store.value.id) || context.lowered.placements[size_t(store.value.id)]) continue;
     if (std::ranges::count(segment_.stores, store.reg, &Store::reg) > 1) continue;  // one place would have to suit all
+    const Value place = context.lowered.storage[size_t(store.value.id)];
+    if (product_ && place == context.lowered.storage[size_t(product_->rows.id)]) continue;
     const int64_t before = bytes_read_after(level);
     Value& early = put_early_[size_t(store.reg)];
     early = store.value;
-    if (bytes_read_after(level) >= before || is_read_after(context.lowered.storage[size_t(store.value.id)], level))
-      early = {};
+    if (bytes_read_after(level) >= before || is_read_after(place, level)) early = {};
   }
 }
 

@@ -7,6 +7,7 @@
 #include "backends/cuda/attention_plan.h"
 #include "backends/cuda/op_source.h"
 #include "backends/cuda/recurrent_plan.h"
+#include "backends/cuda/row_product_source.h"
 #include "backends/cuda/segment_source.h"
 #include "backends/elementwise/kernels.h"
 #include "backends/graph/ops.h"
@@ -37,8 +38,9 @@ constexpr int64_t kLeastPooled = 1 << 20;  // bytes
 namespace {
 
 PassSet gpu_passes(bool tf32) {
-  PassSet out = kUsualPasses | PassSet{LowerPass::siblings, LowerPass::columns,   LowerPass::deep_inputs,
-                                       LowerPass::remake,   LowerPass::prologues, LowerPass::join};
+  PassSet out =
+      kUsualPasses | PassSet{LowerPass::siblings,  LowerPass::columns, LowerPass::deep_inputs, LowerPass::remake,
+                             LowerPass::prologues, LowerPass::join,    LowerPass::row_products};
   if (tf32) out |= LowerPass::product_gradients;
   return out;
 }
@@ -79,6 +81,7 @@ LowerOptions gpu_lowering(bool fuse, bool tf32, int arch, int processors, bool r
                    .kernels = {.convolutions_write_rows = false,
                                .adds_array = adds_array,
                                .keeps = keeps,
+                               .multiplies_rows = multiplies_rows,
                                .exchanges = ranks,
                                .arch = arch,
                                .processors = processors}};
@@ -94,13 +97,17 @@ LowerOptions gpu_lowering(bool fuse, bool tf32, int arch, int processors, bool r
   return out;
 }
 
+int64_t most_held(int arch, DType compute) {
+  constexpr int64_t kOfSystem = 1024;
+  const int64_t scratch = kThreads * (8 * int64_t(size_of(compute)) + 8);
+  return (most_shared(arch) + kOfSystem) / kBlocksOfProcessor - kOfSystem - scratch - 128;
+}
+
 std::string source_head() {
   return text(elementwise::elementwise_source(), std::string_view(prelude_text, prelude_text_size));
 }
 
 namespace {
-
-constexpr int64_t kSharedOfSystem = 1024;  // bytes of each block's shared memory
 
 // Blocks of all segments, one after the other, then the totals and what follows from them.
 class KernelWriter {
@@ -113,7 +120,7 @@ class KernelWriter {
     for (size_t s = 0; s < kernel_.segments.size(); ++s) body += segment(s);
     if (finishes()) body += last_block();
     Source out;
-    out.text = text(source_head(), "\ntypedef ", device_type(kernel_.compute), " R;\n", signature(),
+    out.text = text(source_head(), "\ntypedef ", device_type(kernel_.compute), " R;\n", declarations_, signature(),
                     " {\n  __shared__ Scratch<R> scratch;\n",
                     held_bytes_ ? "  extern __shared__ __align__(16) char held[];\n" : "", guard(), body, "}\n");
     out.arrays = code_.arrays();
@@ -152,12 +159,6 @@ class KernelWriter {
     return out;
   }
 
-  // Shared memory of a block beside its scratch space, where as many blocks as otherwise run at the same time.
-  int64_t most_held() const {
-    const int64_t numbers = int64_t(size_of(kernel_.compute)), scratch = kThreads * (8 * numbers + 8);
-    return (most_shared(context_.arch) + kSharedOfSystem) / kBlocksOfProcessor - kSharedOfSystem - scratch - 128;
-  }
-
   // As large a part of those that run at the same time as the segment is of the kernel.
   int64_t busy_blocks_of(const Segment& segment) const {
     int64_t all = 0;
@@ -168,7 +169,10 @@ class KernelWriter {
 
   std::string segment(size_t s) {
     const Segment& segment = kernel_.segments[s];
-    SegmentWriter writer(segment, code_, partials_, tickets_, busy_blocks_of(segment), most_held());
+    const RowProduct* const product = kernel_.product ? &*kernel_.product : nullptr;
+    SegmentWriter writer(segment, code_, partials_, tickets_, busy_blocks_of(segment),
+                         most_held(context_.arch, kernel_.compute), product);
+    if (product) declarations_ = writer.product_plan().value().declarations();
     held_bytes_ = std::max(held_bytes_, writer.held_bytes());
     meets_ = meets_ || writer.meets();
     const int64_t blocks = writer.blocks();
@@ -225,6 +229,7 @@ class KernelWriter {
   CodeText code_;
   bool meets_ = false;
   int64_t blocks_ = 0, partials_ = 0, held_bytes_ = 0;
+  std::string declarations_;
   int tickets_ = 1;  // the first is that of the totals
   std::vector<int64_t> first_partial_, segment_blocks_;
 };

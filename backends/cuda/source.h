@@ -67,6 +67,9 @@ LowerOptions gpu_lowering(bool fuse, bool tf32, int arch = kUsualArch, int proce
 
 Source fused_source(const FusedKernel& kernel, SourceContext& context);
 
+// Bytes of shared memory of a block beside its scratch space, where as many blocks as otherwise run at the same time.
+int64_t most_held(int arch, DType compute);
+
 // Prelude and elementwise functions.
 std::string source_head();
 const char* device_type(DType dtype);  // "float", "bf16", ...

@@ -6,6 +6,7 @@
 // (kept), or just one (scalar). Totals reduce a register over the whole domain; their results exist only after
 // all segments ran, in `post`, which is scalar.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,8 +62,17 @@ struct Segment {
   std::vector<Total> totals;
 };
 
+// A product of matrices that a kernel makes as it walks over its rows: result (P,N) = rows (P,K) · weights, which are
+// (N,K), or (K,N) if `turned`.
+struct RowProduct {
+  Value result, rows, weights;
+  bool turned = false;
+  bool kept = true;  // other kernels read the result
+};
+
 struct FusedKernel {
   std::vector<Segment> segments;
+  std::optional<RowProduct> product;  // whose result the only segment loads; see row_products.h
   std::vector<Instruction> post;
   std::vector<Store> post_stores;
   Value guard;  // 0: the kernel does nothing

@@ -28,6 +28,7 @@ std::string summary(const LoweredKernel& kernel) {
   using Kind = Attachment::Kind;
   std::string out(kernel.name());
   if (kernel.is_once()) out += " once";
+  if (kernel.fused && kernel.fused->product) out += " + product";
   for (const Attachment& a : kernel.attachments) {
     if (a.kind == Kind::bias) out += " + bias";
     if (a.kind == Kind::addend) out += " + addend";

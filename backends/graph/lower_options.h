@@ -10,8 +10,10 @@
 namespace neon {
 
 class Graph;
+struct Lowered;
 struct LoweredKernel;
 struct Node;
+struct RowProduct;
 
 // Passes that a device may want or not; pass_table.cpp says what each does, and what wants it. All others always run.
 enum class LowerPass : uint8_t {
@@ -25,6 +27,7 @@ enum class LowerPass : uint8_t {
   remake,
   prologues,
   join,
+  row_products,
 };
 
 class PassSet {
@@ -68,6 +71,9 @@ struct DeviceKernels {
   bool (*adds_array)(const LoweredKernel& kernel, const Graph& graph, const DeviceKernels& kernels) = nullptr;
   // Whether it has a kernel of its own for a compound node, which then stays; null: for none.
   bool (*keeps)(const Graph& graph, const Node& node, const DeviceKernels& kernels) = nullptr;
+  // Whether a fused kernel of its own makes the product, in place of a kernel before; null: none does.
+  bool (*multiplies_rows)(const LoweredKernel& kernel, const RowProduct& product, const Lowered& lowered,
+                          const DeviceKernels& kernels) = nullptr;
   // Whether there are other ranks to exchange arrays with.
   bool exchanges = false;
   // The compute capability of a GPU (90), and its processors, whose registers together hold what a kernel keeps.

@@ -10,6 +10,7 @@
 #include "backends/graph/ops.h"
 #include "backends/graph/plan.h"
 #include "backends/graph/prologue.h"
+#include "backends/graph/row_products.h"
 
 namespace neon {
 
@@ -48,6 +49,8 @@ void Lowerer::make_fused_kernels() {
 void Lowerer::take_prologues() { neon::take_prologues(lowered_); }
 
 void Lowerer::join() { join_concatenations(lowered_, options_.kernels.convolutions_write_rows); }
+
+void Lowerer::take_row_products() { neon::take_row_products(lowered_, options_.kernels); }
 
 void Lowerer::place() { plan_memory(lowered_); }
 

@@ -22,6 +22,7 @@ class Lowerer {
   void make_fused_kernels();
   void take_prologues();
   void join();
+  void take_row_products();
   void place();
 
   // How many of what there are, by name, for the trace of passes.

@@ -87,6 +87,8 @@ const PassRow kTable[] = {
      &Lowerer::take_prologues},
     {"join", "Lets kernels write straight into the concatenation of their results.", kHungry, LowerPass::join, nullptr,
      &Lowerer::join},
+    {"row products", "Lets a batch norm's kernel multiply the rows that it walks over first.", kHungry,
+     LowerPass::row_products, nullptr, &Lowerer::take_row_products},
     {"memory", "Gives every value a place in one arena by its lifetime.", kEvery, {}, nullptr, &Lowerer::place},
 };
 

@@ -44,6 +44,8 @@ std::map<Value, double> bytes_of_fused(const FusedKernel& kernel, const Graph& g
     for (const Store& store : segment.stores) out[store.value] = double(graph.type(store.value).bytes());
   }
   for (const Store& store : kernel.post_stores) out[store.value] = double(graph.type(store.value).bytes());
+  if (const auto& product = kernel.product)
+    for (Value value : {product->rows, product->weights}) out[value] = double(graph.type(value).bytes());
   return out;
 }
 
@@ -82,6 +84,9 @@ KernelWork work_of(const LoweredKernel& kernel, const Lowered& lowered) {
   KernelWork out;
   if (kernel.fused) {
     for (const Segment& segment : kernel.fused->segments) out.flops += flops_of_segment(segment);
+    if (const auto& product = kernel.fused->product)
+      out.flops += 2 * double(lowered.graph.shape(product->result).elements()) *
+                   double(lowered.graph.shape(product->rows).back());
     for (const auto& [value, bytes] : bytes_of_fused(*kernel.fused, lowered.graph)) out.bytes += bytes;
     return out;
   }

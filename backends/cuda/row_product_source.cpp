@@ -1,0 +1,110 @@
+#include "backends/cuda/row_product_source.h"
+
+#include <algorithm>
+
+#include "backends/cuda/recurrent_plan.h"
+#include "backends/cuda/segment_source.h"
+#include "backends/graph/fuse.h"
+
+extern const char row_product_text[];
+extern const unsigned long row_product_text_size;
+
+namespace neon::cuda {
+
+namespace {
+
+// As in row_product.cuh.
+constexpr int64_t kDepth = 64, kAligned = 1024;
+constexpr int kMostStages = 4, kLeastStages = 2;
+constexpr int kHopper = 90;  // whose instructions these are
+// A smaller result stays in the cache, and a block has too few tiles of it.
+constexpr int64_t kLeastBytes = 16 << 20, kLeastTiles = 2;
+// A library's kernel is the faster with longer sums: with 256 terms it and its batch norm took as long on an H200.
+constexpr int64_t kMostInner = 128;
+
+// Text of numbered things with commas in between.
+template <typename Each>
+std::string listed(int64_t count, Each&& each) {
+  std::string out;
+  for (int64_t i = 0; i < count; ++i) out += text(i ? ", " : "", each(i));
+  return out;
+}
+
+// Whether a segment reads the product element by element, and else its first row alone. Other places may not be made
+// yet.
+bool reads_in_order(const Segment& segment, Value result, const Graph& graph) {
+  int whole = 0;
+  for (const Instruction& i : segment.body) {
+    if (i.index && viewed(graph, i.index) == result) return false;
+    if (i.kind != Instruction::Kind::load || viewed(graph, i.value) != result) continue;
+    if (i.value != result || i.index || i.first) return false;
+    const int last = segment.domain.rank() - 1;
+    int64_t dense = 1;
+    for (int axis = last; axis >= 0; --axis) {
+      const bool steps = segment.domain[axis] > 1 && (i.reach == Reach::full || axis == last);
+      if (i.strides[size_t(axis)] != (steps ? dense : 0)) return false;
+      dense *= segment.domain[axis];
+    }
+    whole += i.reach == Reach::full;
+  }
+  return whole == 1 && segment.domain.elements() == graph.shape(result).elements();
+}
+
+}  // namespace
+
+int64_t RowProductPlan::tiles() const { return (count + kRowsOfTile - 1) / kRowsOfTile; }
+
+int64_t RowProductPlan::shared_bytes() const {
+  const int64_t parts = (inner + kDepth - 1) / kDepth;
+  return kAligned + parts * columns * kDepth * 2 + stages * kRowsOfTile * kDepth * 2 +
+         kRowsOfTile * (columns * 2 + 16) + columns * 4;
+}
+
+std::string RowProductPlan::type() const {
+  return text("RowProduct<", device_type(dtype), ", ", columns, ", ", inner, ", ", all, ", ", turned ? "true" : "false",
+              ", ", stages, ">");
+}
+
+std::string RowProductPlan::declarations() const {
+  const int64_t half = columns / 2, sums = half / 2;
+  const char* const name = device_type(dtype);
+  return text(
+      "__device__ __forceinline__ u32 pair_of(float x, float y) {\n  u32 out;\n  asm(\"cvt.rn.", name,
+      "x2.f32 %0, %1, %2;\" : \"=r\"(out) : \"f\"(y), \"f\"(x));\n  return out;\n}\n",
+      "__device__ __forceinline__ void multiply_add(float (&sums)[", sums, "], u64 a, u64 b, int add) {\n",
+      "  asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, %", sums + 2,
+      ", 0;\\n\"\n    \"wgmma.mma_async.sync.aligned.m64n", half, "k16.f32.", name, ".", name, " {",
+      listed(sums, [](int64_t i) { return text("%", i); }), "}, %", sums, ", %", sums + 1,
+      ", p, 1, 1, 0, 0;\\n}\\n\"\n    : ", listed(sums, [](int64_t i) { return text("\"+f\"(sums[", i, "])"); }),
+      " : \"l\"(a), \"l\"(b), \"r\"(add));\n}\n", std::string_view(row_product_text, row_product_text_size));
+}
+
+bool multiplies_rows(const LoweredKernel& kernel, const RowProduct& product, const Lowered& lowered,
+                     const DeviceKernels& device) {
+  const Graph& graph = lowered.graph;
+  const TensorType &result = graph.type(product.result), &rows = graph.type(product.rows);
+  if (device.arch != kHopper || (result.dtype != DType::f16 && result.dtype != DType::bf16)) return false;
+  if (rows.dtype != result.dtype || graph.dtype(product.weights) != result.dtype) return false;
+  if (kernel.fused->compute != DType::f32 || result.bytes() < size_t(kLeastBytes)) return false;
+  const int64_t inner = rows.shape.back();
+  if (inner % 8 != 0 || inner > std::min(kMostInner, result.shape.back()))
+    return false;  // a larger array is read for a smaller one
+  if (graph.producer(product.rows).op->traits.leaf == LeafKind::input) return false;  // its rows may begin anywhere
+  const Placement& weights = lowered.placements[size_t(product.weights.id)];
+  if (!weights.lies_together(graph.shape(product.weights).elements()) || weights.first % 8 != 0) return false;
+  if (!reads_in_order(kernel.fused->segments[0], product.result, graph)) return false;
+  std::map<std::string, int> scalars;
+  SourceContext context{.lowered = lowered, .scalars = scalars, .processors = device.processors, .arch = device.arch};
+  CodeText code(context, kernel.fused->compute);
+  const SegmentSpread spread(kernel.fused->segments[0], code, kBlocksOfProcessor * device.processors, &product);
+  const auto plan = spread.product_plan();
+  return plan && plan->tiles() >= kLeastTiles * plan->blocks;
+}
+
+bool RowProductPlan::fits(int64_t most_bytes) {
+  for (stages = kMostStages; stages > kLeastStages && shared_bytes() > most_bytes; --stages) {
+  }
+  return shared_bytes() <= most_bytes;
+}
+
+}  // namespace neon::cuda
