@@ -10,6 +10,7 @@ namespace neon {
 std::string f32_steps_text(double mean, double deviation, bool alike) {
   constexpr float kSteps = 16;  // in a deviation
   const auto size = float(std::abs(mean)), step = std::nextafter(size, INFINITY) - size;
+  if (!std::isfinite(step)) return "";  // beyond f32, which readers refuse
   if (alike ? step < 2 : double(step * kSteps) < deviation) return "";
   return text("f32 has numbers around ", float(mean), " only in steps of ", step, alike ? ", and all are one" : "");
 }

@@ -226,6 +226,13 @@ TEST_CASE("numbers of an array that f32 has only in coarse steps are a warning")
   CHECK_THAT(warning({{"inputs", small}, {"targets", times}}), Catch::StartsWith(times + ": column 0: f32 has"));
   CHECK_THAT(warning({{"inputs", whole}}),
              Catch::StartsWith(whole + ": column 0: f32 has numbers around 1099511627776 only"));
+  // Numbers beyond f32 are an error alone.
+  std::vector<std::string> warnings;
+  DataContext context = offline();
+  context.warnings = &warnings;
+  const std::string beyond = npy_of("b.npy", "<f8", "10, 2", 1e300, 20);
+  CHECK_THAT(error_of([&] { make("NPY", {{"inputs", beyond}})->load(context); }), Catch::Contains("expected finite"));
+  CHECK(warnings.empty());
   CHECK(warning({{"inputs", small}, {"targets", small}}) == "");
 }
 
