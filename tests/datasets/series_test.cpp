@@ -194,6 +194,46 @@ TEST_CASE("numbers of a series that f32 has only in coarse steps are a warning")
   CHECK(warning("Windows", {{"path", table}, {"columns", "[t]"}, {"steps", "2"}}) == "");
 }
 
+TEST_CASE("numbers of an array that f32 has only in coarse steps are a warning") {
+  const TempDir dir;
+  const auto array_of = [&](const std::string& name, const std::string& type, const std::string& shape, auto first,
+                            int64_t count) {
+    std::string head = "{'descr': '" + type + "', 'fortran_order': False, 'shape': (" + shape + "), }";
+    head += std::string(117 - head.size(), ' ') + "\n";
+    std::string out = std::string("\x93NUMPY\1\0", 8) + char(head.size()) + '\0' + head;
+    for (int64_t i = 0; i < count; ++i) {
+      const auto value = i % 2 == 0 ? first + decltype(first)(i) : decltype(first)(i);
+      out.append(reinterpret_cast<const char*>(&value), sizeof value);
+    }
+    return dir.write(name, out);
+  };
+  const auto warning = [](const Keys& keys) {
+    std::vector<std::string> warnings;
+    DataContext context = offline();
+    context.warnings = &warnings;
+    make("NPY", keys)->load(context);
+    return join(warnings, "\n");
+  };
+  const std::string times = array_of("x.npy", "<f8", "10, 2", 1.7e9, 20),
+                    small = array_of("y.npy", "<f8", "10, 2", 2.0, 20),
+                    whole = array_of("w.npy", "<i8", "10, 2", int64_t(1) << 40, 20);
+  CHECK(warning({{"inputs", times}}) ==
+        times +
+            ": column 0: f32 has numbers around 1.7e+09 only in steps of 128, and all are one; subtract one of them "
+            "from all");
+  CHECK_THAT(warning({{"inputs", small}, {"targets", times}}), Catch::StartsWith(times + ": column 0: f32 has"));
+  CHECK_THAT(warning({{"inputs", whole}}),
+             Catch::StartsWith(whole + ": column 0: f32 has numbers around 1099511627776 only"));
+  // Numbers beyond f32 are an error alone.
+  std::vector<std::string> warnings;
+  DataContext context = offline();
+  context.warnings = &warnings;
+  const std::string beyond = array_of("b.npy", "<f8", "10, 2", 1e300, 20);
+  CHECK_THAT(error_of([&] { make("NPY", {{"inputs", beyond}})->load(context); }), Catch::Contains("expected finite"));
+  CHECK(warnings.empty());
+  CHECK(warning({{"inputs", small}, {"targets", small}}) == "");
+}
+
 TEST_CASE("the rows of one id are a sequence") {
   const TempDir dir;
   const std::string path = dir.write(
