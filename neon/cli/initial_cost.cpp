@@ -35,7 +35,7 @@ std::vector<std::string> initial_cost_lines(const OpenedSpec& spec, const RunOpt
   context.may_download = false;
   Data data = params.dataset->load(context);
   set_normalization(params.normalize, data);
-  StepOptions step = step_options(options, params);
+  StepOptions step = spec.experiment->last_phase().options(step_options(options, params));
   step.dtype = work > kLittleWork ? DType::f32 : DType::f64;  // the numbers, not their rounding
   step.rounding = 0;
   step.seed = seed;

@@ -1,6 +1,8 @@
 #include "neon/cli/rehearsal.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numbers>
 #include <numeric>
 
@@ -65,10 +67,12 @@ OneBatch::OneBatch(const Experiment& experiment, const Data& data, const StepOpt
   layout.held = feed_->rows();
   graph_ = gradient_graph(experiment.network(), *experiment.cost(), layout, options, backward);
   program_ = compile_program(graph_.graph, variables_, with_sequences({}));
-  // The passes alone update no running statistics, so their graph has none.
-  StepGraph parameters;
-  parameters.parameters = graph_.parameters;
-  set_initial_values(parameters, options.seed, variables_);
+  // The passes alone update no running statistics; only those of frozen layers are read.
+  StepGraph read;
+  read.parameters = graph_.parameters;
+  std::ranges::copy_if(graph_.states, std::back_inserter(read.states),
+                       [&](const LayerState& state) { return variables_.has(state.name); });
+  set_initial_values(read, options.seed, variables_);
   set_class_weights(experiment.params.class_weights, data, variables_);
   set_class_weights(experiment.params.outputs, data, variables_);
   learn_from_images(options, data, variables_);

@@ -99,6 +99,14 @@ class Recipe(support.Case):
         self.assertEqual(begins(), begins("--set", "dataset.seed=5"))
         self.assertNotEqual(begins(), begins("--set", "dataset.seed=6"))
 
+    def test_the_first_cost_is_that_of_a_run(self):
+        """Of all samples in one batch. A frozen batch norm normalises by its running statistics, 0 and 1."""
+        for more in {}, {"freeze": "[Affine_0]"}:
+            content = IRIS.replace("init: Kaiming, activation: Tanh", "init: Kaiming, batch_norm: true, activation: Tanh")
+            spec = self.spec(content, batch_size=120, epochs=1, **more)
+            begins = re.search(r"cost    begins at ([\d.]+)", self.neon("check", "-r", "5", spec).out)[1]
+            self.assertIn(f"epoch 1/1  cost {begins} ", self.neon("-r", "5", spec).err)
+
     def test_overfit_goes_through_the_whole_schedule_of_the_run(self):
         """Of 10 epochs all but the last two have the whole rate; a step of overfit is no epoch."""
         rate = "learning_rate: 0.05, schedule: {StepSchedule: {step_config: [%d], change: [1.0e-9]}}"
