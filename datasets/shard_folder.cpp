@@ -10,7 +10,7 @@ namespace neon {
 
 namespace {
 
-const char* const kPartNames[] = {"train", "test", "validation"};
+const char* const kShardParts[] = {"train", "test", "validation"};
 constexpr const char* kMend = "; neon data pack makes the folder anew from the images";
 
 [[noreturn]] void damaged(const std::string& index, const std::string& how) {
@@ -204,7 +204,7 @@ ShardIndex read_shard_index(const std::string& folder) {
   out.means = index.at("means").as<std::vector<double>>("a list of numbers");
   out.deviations = index.at("deviations").as<std::vector<double>>("a list of numbers");
   for (size_t part = 0; part < 3; ++part)
-    for (const IndexValue& file : index.at("parts").at(kPartNames[part]).items())
+    for (const IndexValue& file : index.at("parts").at(kShardParts[part]).items())
       out.parts[part].push_back({file.at("file").as<std::string>("a text"), file.at("sha256").as<std::string>("a text"),
                                  file.at("samples").whole_number(), file.at("bytes").whole_number()});
   for (const auto& part : out.parts)
@@ -233,7 +233,7 @@ void write_shard_index(const std::string& folder, const ShardIndex& index) {
   json["means"] = index.means;
   json["deviations"] = index.deviations;
   for (size_t part = 0; part < 3; ++part) {
-    auto& files = json["parts"][kPartNames[part]] = nlohmann::ordered_json::array();
+    auto& files = json["parts"][kShardParts[part]] = nlohmann::ordered_json::array();
     for (const ShardIndex::File& file : index.parts[part])
       files.push_back({{"file", file.name}, {"samples", file.samples}, {"bytes", file.bytes}, {"sha256", file.sha256}});
   }
