@@ -16,6 +16,7 @@ import ranks_test
 import sharded_test
 import split_classifier_test
 import split_dense_test
+import split_heads_test
 import split_pairs_test
 import split_table_test
 import split_turns_test
@@ -84,6 +85,16 @@ class Ranks(devices_test.Case):
     def test_pairs_of_split_dense_layers(self):
         self.check_ranks(self.spec(split_pairs_test.NUMBERS))
         self.check_ranks(self.spec(split_pairs_test.STEPS))
+
+    def test_pairs_of_heads_and_of_a_gated_mlp(self):
+        block = split_heads_test.BLOCK.replace(", ATTENTION", ", causal: true")
+        self.check_ranks(self.spec(block))
+        self.check_ranks(self.spec(block), "-d", "bf16", limit=0.1)
+
+    def test_updates_rounded_stochastically(self):
+        """A part draws as it does in the whole array: few weights round to another side, by sums in another order."""
+        for spec in self.spec(sharded_test.NUMBERS, ema=0), self.spec(split_dense_test.NUMBERS, ema=0):
+            self.check_ranks(spec, "-d", "f16", "-u", limit=0.02)
 
     def test_split_tables(self):
         self.check_ranks(self.spec(split_table_test.TOKENS))
