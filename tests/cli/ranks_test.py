@@ -78,7 +78,7 @@ epochs: 1000000
 
 def arrays(path):
     """Name to array of a checkpoint."""
-    kinds = {"F64": "f8", "F32": "f4", "I32": "i4", "I64": "i8"}
+    kinds = {"F64": "f8", "F32": "f4", "F16": "f2", "I32": "i4", "I64": "i8"}
     return {name: np.frombuffer(data, kinds[kind]).reshape(shape)
             for name, (kind, shape, data) in tensors(path)[0].items()}
 
