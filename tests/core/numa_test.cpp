@@ -10,7 +10,7 @@ using namespace neon;
 namespace {
 
 // A folder with the files of /sys that name nodes and devices, as the kernel's documentation describes them.
-class Host {
+class FakeSystem {
  public:
   void node(const std::string& name, const std::string& processors) {
     put("sys/devices/system/node/" + name + "/cpulist", processors);
@@ -39,7 +39,7 @@ std::vector<int> from_to(int first, int last) {
 }
 
 // Two sockets of four cores with two threads each, as they are numbered mostly; a GPU on either.
-struct TwoSockets : Host {
+struct TwoSockets : FakeSystem {
   TwoSockets() {
     node("node1", "4-7,12-15");
     node("node0", "0-3,8-11");
@@ -57,7 +57,7 @@ TEST_CASE("nodes have the processors that the system lists") {
   CHECK(nodes[0].number == 0);
   CHECK(nodes[0].processors == std::vector<int>{0, 1, 2, 3, 8, 9, 10, 11});
   CHECK(nodes[1].processors == std::vector<int>{4, 5, 6, 7, 12, 13, 14, 15});
-  Host host;
+  FakeSystem host;
   CHECK(numa_nodes(host.root()).empty());
   host.node("node10", "3");
   host.node("node2", "1");
@@ -94,7 +94,7 @@ TEST_CASE("nothing changes on one node, on an unknown one, and where too few pro
   CHECK(host.near("0000:1b:00.0", from_to(4, 7)).empty());     // none of the node's
   CHECK(host.near("0000:1b:00.0", from_to(0, 3)).empty());     // all are
   CHECK(host.near("0000:1b:00.0", from_to(2, 9), 5).empty());  // four, and each process has a share of five
-  Host one;
+  FakeSystem one;
   one.node("node0", "0-7");
   one.device("0000:1b:00.0", "0");
   CHECK(one.near("0000:1b:00.0", from_to(0, 15)).empty());
