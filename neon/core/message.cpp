@@ -31,13 +31,23 @@ std::string message_line(std::string_view message) {
   return without_middle(out, kMostOfLine);
 }
 
+// Whether a name in a list seems to be more than one: it has a comma, not one of a shape (3, 4), and no quotes.
+static bool seems_several(const std::string& name) {
+  int open = 0;
+  bool found = false;
+  for (const char c : name) {
+    open += c == '(' ? 1 : c == ')' ? -1 : 0;
+    found = found || (c == ',' && open == 0);
+  }
+  return found && !name.starts_with('\'');
+}
+
 std::string list_text(const std::vector<std::string>& names, std::string_view separator, size_t most) {
   constexpr size_t kMostOfName = 90;
   std::vector<std::string> first;
   for (size_t i = 0; i < std::min(most, names.size()); ++i) {
     const std::string name = printable(names[i], kMostOfName);
-    const bool seems_several = name.find(',') != name.npos && !name.starts_with('\'');
-    first.push_back(seems_several ? text("'", name, "'") : name);
+    first.push_back(seems_several(name) ? text("'", name, "'") : name);
   }
   const std::string out = join(first, separator);
   return names.size() > most ? text(out, " and ", names.size() - most, " more") : out;

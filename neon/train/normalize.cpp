@@ -109,7 +109,8 @@ void measure(Data& data) {
   else if (data.train.rows) read_through(*data.train.rows, data.sample, sums);
   else {
     const int64_t places = data.sample.elements() / channels;
-    sums.begin_at_first(data.train.inputs, places, data.channels_last);
+    // Sums of bytes are exact, and the same as those of a stream.
+    if (data.train.inputs.dtype() != DType::u8) sums.begin_at_first(data.train.inputs, places, data.channels_last);
     sums.add(data.train.inputs, places, data.channels_last);
   }
   if (sums.count == 0) fail(ErrorKind::data, data.source, ": none of its training images can be read");

@@ -267,7 +267,7 @@ class Examples(support.Case):
         for name, part in (("train_0", tokens), ("val_0", tokens[:3000])):
             self.write(name + ".bin", part.tobytes())
         spec = os.path.join(EXAMPLES, "text/gpt2.yaml")
-        summary = self.neon("summary", spec, *GPT2).out
+        summary = self.neon("summary", spec, *GPT2, "-z", "4").out
         self.assertEqual(int(re.search(r"(?m)^(\d+) parameters", summary)[1]), gpt(300, 1024, 768, 12))
         out = self.neon(spec, *GPT2, "--set", "dataset.Tokens.steps=16", "--set", "layers[2].Repeat.times=1",
                         "-z", "8", "-r", "1").out

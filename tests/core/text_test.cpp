@@ -73,6 +73,7 @@ TEST_CASE("a list in a message is cut") {
   CHECK(list_text({"a", "b"}) == "a, b");
   CHECK(list_text({}) == "");
   CHECK(list_text({"a,1", "b", "'c,d'"}) == "'a,1', b, 'c,d'");
+  CHECK(list_text({"head/W (3, 6) in place of (2, 6)", "b"}) == "head/W (3, 6) in place of (2, 6), b");
   CHECK(list_text(std::vector<std::string>(600, "name")).ends_with("name and 588 more"));
   CHECK(list_text({"a\nb", std::string(1000, 'x')}, " or ").size() < 110);
 }
