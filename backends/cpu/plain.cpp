@@ -19,8 +19,8 @@ std::map<std::string, PlainFunction, std::less<>>& functions() {
   return functions;
 }
 
-// Where the elements of `shape`, in row-major order, stand in an array of shape `from`: aligned at the last axis, sizes
-// of 1 repeated.
+// The places of the elements of `shape`, in row-major order, in an array of shape `from`, which is aligned at the last
+// axis and repeated along sizes of 1.
 std::vector<int64_t> places_in(const Shape& from, const Shape& shape) {
   std::vector<int64_t> strides(size_t(shape.rank()), 0), places = {0};
   const int more = shape.rank() - from.rank();

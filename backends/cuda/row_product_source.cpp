@@ -87,9 +87,10 @@ bool multiplies_rows(const LoweredKernel& kernel, const RowProduct& product, con
   if (rows.dtype != result.dtype || graph.dtype(product.weights) != result.dtype) return false;
   if (kernel.fused->compute != DType::f32 || result.bytes() < size_t(kLeastBytes)) return false;
   const int64_t inner = rows.shape.back();
-  if (inner % 8 != 0 || inner > std::min(kMostInner, result.shape.back()))
-    return false;  // a larger array is read for a smaller one
-  if (graph.producer(product.rows).op->traits.leaf == LeafKind::input) return false;  // its rows may begin anywhere
+  // Rows larger than the result would be read for less than they take.
+  if (inner % 8 != 0 || inner > std::min(kMostInner, result.shape.back())) return false;
+  for (Value read : {product.rows, product.weights})  // an input's rows may begin anywhere
+    if (graph.producer(viewed(graph, read)).op->traits.leaf == LeafKind::input) return false;
   const Placement& weights = lowered.placements[size_t(product.weights.id)];
   if (!weights.lies_together(graph.shape(product.weights).elements()) || weights.first % 8 != 0) return false;
   if (!reads_in_order(kernel.fused->segments[0], product.result, graph)) return false;

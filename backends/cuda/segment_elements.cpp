@@ -110,7 +110,7 @@ std::string SegmentElements::first_of_split() const {
   return splits_ > 1 ? text(index_, "(split) * ", lanes_, " + ") : "";
 }
 
-// Where row `i` of a thread begins: in walk 0 over a product, of those in its tile.
+// Where row `i` of a thread begins. Walk 0 over a product counts the rows of a tile.
 std::string SegmentElements::row_place(const std::string& i, int level) const {
   if (product_ && level == 0) return text("tile + lane + ", index_, "(", i, ") * ", lanes_);
   return text("(", first_of_split(), index_, "(lane) + ", index_, "(", i, ") * ", row_step(), ") * ", along_);

@@ -100,7 +100,7 @@ int SegmentWalks::most_kept() const {
 }
 
 // A value of several arrays is stored at once if later walks then read less, as long as they read nothing of the array
-// whose place it takes, and nothing of a product's rows. Before memory is planned none is.
+// whose place it takes, and nothing that a product is made of. Before memory is planned none is.
 void SegmentWalks::choose_early_stores() {
   const SourceContext& context = code_.context();
   if (context.lowered.storage.empty()) return;
@@ -111,7 +111,8 @@ void SegmentWalks::choose_early_stores() {
     if (context.recorded.count(store.value.id) || context.lowered.placements[size_t(store.value.id)]) continue;
     if (std::ranges::count(segment_.stores, store.reg, &Store::reg) > 1) continue;  // one place would have to suit all
     const Value place = context.lowered.storage[size_t(store.value.id)];
-    if (product_ && place == context.lowered.storage[size_t(product_->rows.id)]) continue;
+    const auto lies_there = [&](Value value) { return context.lowered.storage[size_t(value.id)] == place; };
+    if (product_ && (lies_there(product_->rows) || lies_there(product_->weights))) continue;
     const int64_t before = bytes_read_after(level);
     Value& early = put_early_[size_t(store.reg)];
     early = store.value;

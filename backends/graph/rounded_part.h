@@ -4,7 +4,7 @@
 
 namespace neon {
 
-// Where the part lies: from `first` on, of `all` rows, columns or the like.
+// A part lies from `first` on among `all` rows, columns or the like.
 struct PartOf {
   int axis = 0;
   int64_t first = 0, all = 0;

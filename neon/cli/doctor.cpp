@@ -149,7 +149,7 @@ std::string driver_text(GpuModule& module) {
   return text(own, own.empty() ? "" : ", ", module.driver_version());
 }
 
-// Where memory and processors are of several nodes.
+// The node of a GPU, "" on a machine of one node.
 std::string node_text(const GpuInfo& gpu) {
   const int node = node_of_device(gpu.pci);
   return numa_nodes().size() > 1 && node >= 0 ? text(", NUMA node ", node) : "";

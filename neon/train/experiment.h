@@ -166,7 +166,7 @@ class Experiment {
   void fit(const StepGraph& graph, const DataLayout& layout);
   // Throws one for data whose batches the callback of that name cannot measure.
   void check_tunable(const std::string& callback, const DataLayout& layout) const;
-  // Where nobody chose a batch size, the default becomes that of a smaller training set.
+  // The default batch size becomes that of a smaller training set.
   void fit_batch(const RunOptions& options, int64_t train_size);
   // Warnings with their places about a net that trains, but hardly as meant.
   std::vector<std::string> advice(const StepGraph& graph, const DataLayout& layout) const;

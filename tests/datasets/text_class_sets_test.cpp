@@ -56,7 +56,7 @@ TEST_CASE("reviews of films are a folder of texts") {
   CHECK((!stood_in->check(context).found && stood_in->check(context).train_size == 2));
 }
 
-TEST_CASE("a folder of texts may have some to validate with; what lies beside its parts is told") {
+TEST_CASE("a folder of texts may have some to validate with, and a warning names what lies beside its parts") {
   const TempDir dir;
   for (const auto& [file, content] : {std::pair{"a/Train/x/1.txt", "one"},
                                       {"a/Train/y/1.txt", "two"},
@@ -84,7 +84,7 @@ TEST_CASE("a folder of texts may have some to validate with; what lies beside it
   CHECK((other.train.size() == 2 && other.validation.size() == 0 && other.test.size() == 2));
 }
 
-TEST_CASE("classes of texts that mark a missing value are told, and columns of one name refused") {
+TEST_CASE("a warning names classes of texts that mark a missing value, and columns of one name are refused") {
   const TempDir dir;
   std::vector<std::string> warnings;
   DataContext context = offline();

@@ -65,7 +65,7 @@ Tensor numbers_of(const Graph& graph, Value leaf) {
   Tensor out(graph.dtype(leaf), graph.shape(leaf));
   Stream stream(11, name);
   const double scale = name == "w" || name == "v" ? 1.0 / 8 : 1, middle = name == "x" ? 0.5 : name == "gamma" ? 1 : 0;
-  // Of few bits: exact in every type.
+  // They have few bits, so that they are exact in every type.
   for (int64_t i = 0; i < out.elements(); ++i)
     out.set(i, scale * (middle + std::floor(stream.uniform() * 16 - 8) / 16));
   return out;

@@ -11,7 +11,7 @@ using namespace neon::test;
 
 namespace {
 
-// Where relu's argument is nearly 0, rounding decides whether a gradient passes.
+// Rounding decides whether a gradient passes a relu whose argument is nearly 0.
 constexpr double kMostOff = 2e-3;  // share of elements
 
 // The root of the mean square of what is off, over that of what is expected, and the share of elements that are off by
