@@ -1,5 +1,5 @@
 // neon doctor: what neon found on this machine, modules and CUDA's libraries too, and why a GPU is not used; a short
-// test of the GPU against the CPU.
+// test of the GPU against the CPU; how fast several GPUs exchange arrays.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,7 +16,10 @@
 #include "datasets/hash_part.h"
 #include "datasets/hdf5_file.h"
 #include "datasets/image_part.h"
+#include "neon/cli/exchange_times.h"
 #include "neon/cli/gpu_links.h"
+#include "neon/cli/rank_launch.h"
+#include "neon/cli/rank_process.h"
 #include "neon/cli/verb.h"
 #include "neon/core/numa.h"
 #include "neon/core/paths.h"
@@ -174,7 +177,29 @@ bool print_modules() {
   return good;
 }
 
+// A process for each GPU measures how fast they exchange arrays: all of them run this command, as ranks.
+int measure_exchanges(CommandLine command, size_t gpus) {
+  command.ranks = int64_t(gpus);
+  command.ranks_option = text("--gpus ", gpus);
+  flush_results();
+  return start_ranks(command);
+}
+
+int run_as_rank(const CommandLine& command) {
+  Ranks& ranks = *own_ranks();
+  RunOptions options;
+  take_gpu_of_rank(command, options);
+  const bool every = command.verbose > 1;
+  const auto times = time_exchanges(ranks, {.gpu = true, .gpu_index = int(options.device_id)}, every);
+  if (!ranks.leads()) return 0;
+  if (every)
+    for (const std::string& row : bandwidth_table(times, ranks.size())) print_result(row);
+  else line("exchanges", text("sums over ", ranks.size(), " GPUs: ", bandwidth_summary(times, ranks.size())));
+  return 0;
+}
+
 int run_doctor(const CommandLine& command) {
+  if (own_ranks()) return run_as_rank(command);
   if (!command.operands.empty())
     fail(ErrorKind::config, in_quotes(command.operands.front()),
          " is one operand too many; usage: ", usage_of(*find_verb(command.verb)));
@@ -208,6 +233,8 @@ int run_doctor(const CommandLine& command) {
   if (const std::string several = several_gpus_text(devices, libraries); !several.empty())
     line("several GPUs", several);
   if (!good) return exit_code(ErrorKind::device);
+  if (can_join(devices, libraries))
+    if (const int code = measure_exchanges(command, devices.size()); code != 0) return code;
   return whole ? 0 : exit_code(ErrorKind::failed);
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Several ranks on GPUs (-b gpu -m N) compute what one GPU does; runs go on with other numbers of GPUs; a rank that dies
-or hangs ends all. Needs two GPUs; where there are fewer all is skipped, counted and said."""
+or hangs ends all. Needs two GPUs, or as many as NEON_TEST_RANKS says; where there are fewer all is skipped, counted and
+said."""
 import os
 import re
 import signal
@@ -23,15 +24,16 @@ import split_turns_test
 import support
 from ranks_test import IMAGES, LONG, NUMBERS, arrays, children
 
+RANKS = int(os.environ.get("NEON_TEST_RANKS", "2"))
 LIMIT = 1e-5  # of weights near 1 in f32, whose sums of 20 steps are made in another order; a lost part moves them by 1e-2
 
 
 def why_not():
-    """Why two GPUs cannot be used, or ""."""
+    """Why so many GPUs cannot be used, or ""."""
     said = subprocess.run([support.NEON, "doctor"], stdout=subprocess.PIPE, text=True,
                           env={**support.ENVIRONMENT, **devices_test.OF_THE_MACHINE}).stdout
     gpus = [line for line in said.splitlines() if re.match(r"GPU( \d+)? {2,}", line) and "not used" not in line]
-    return "" if len(gpus) >= 2 and not re.search(r"NCCL.*cannot be opened", said) else f"{len(gpus)} GPUs that NCCL can join, two needed"
+    return "" if len(gpus) >= RANKS and not re.search(r"NCCL.*cannot be opened", said) else f"{len(gpus)} GPUs that NCCL can join, {RANKS} needed"
 
 
 class Ranks(devices_test.Case):
@@ -48,7 +50,7 @@ class Ranks(devices_test.Case):
 
     def check_ranks(self, spec, *options, limit=LIMIT):
         wanted = self.train(spec, 1, *options)[1]
-        got = self.train(spec, 2, *options)[1]
+        got = self.train(spec, RANKS, *options)[1]
         self.check_equal(got, wanted, limit)
         return wanted
 
@@ -122,7 +124,7 @@ class Ranks(devices_test.Case):
     def test_a_sharded_run_goes_on_with_another_number_of_gpus(self):
         spec = self.spec(sharded_test.NUMBERS)
         _, wanted = self.train(spec, 1)
-        for before, after in (2, 1), (1, 2):
+        for before, after in (RANKS, 1), (1, RANKS):
             self.train(spec, before, "-e", "1", name="part.safetensors")
             self.neon("resume", "-b", "gpu", "-m", str(after), "-e", "4", "part.safetensors")
             self.check_equal(arrays(self.path("part.safetensors")), wanted)
@@ -136,20 +138,20 @@ class Ranks(devices_test.Case):
 
     def test_the_same_bits_again(self):
         spec = self.spec(IMAGES)
-        first, again = (self.train(spec, 2, name=name)[1] for name in ("a.safetensors", "b.safetensors"))
+        first, again = (self.train(spec, RANKS, name=name)[1] for name in ("a.safetensors", "b.safetensors"))
         for name, array in first.items():
             self.assertEqual(array.tobytes(), again[name].tobytes(), name)
 
-    def test_two_gpus_compute_what_two_processes_on_the_cpu_do(self):
+    def test_gpus_compute_what_as_many_processes_on_the_cpu_do(self):
         spec = self.spec(IMAGES, parallel="{batch_norm: own}")
-        wanted = self.train(spec, 2)[1]
-        self.neon("-b", "cpu", "-r", "3", "-m", "2", "-s", "cpu.safetensors", spec)
+        wanted = self.train(spec, RANKS)[1]
+        self.neon("-b", "cpu", "-r", "3", "-m", str(RANKS), "-s", "cpu.safetensors", spec)
         self.check_equal(arrays(self.path("cpu.safetensors")), wanted, limit=1e-4)
 
     def test_a_run_goes_on_with_another_number_of_gpus(self):
         spec = self.spec(NUMBERS)
         _, wanted = self.train(spec, 1)
-        for before, after in (2, 1), (1, 2):
+        for before, after in (RANKS, 1), (1, RANKS):
             self.train(spec, before, "-e", "1", name="part.safetensors")
             self.neon("resume", "-b", "gpu", "-m", str(after), "-e", "4", "part.safetensors")
             self.check_equal(arrays(self.path("part.safetensors")), wanted)
@@ -158,16 +160,16 @@ class Ranks(devices_test.Case):
         self.refused(6, "-b", "gpu", "-m", "99", self.spec(NUMBERS), says="-m 99 takes as many GPUs, and there are")
 
     def started(self, *options):
-        return ranks_test.Ranks.started(self, self.spec(LONG), 2, *options)
+        return ranks_test.Ranks.started(self, self.spec(LONG), RANKS, *options)
 
     def test_a_rank_that_is_killed_ends_all(self):
-        for rank in 0, 1:
+        for rank in 0, RANKS - 1:
             child = self.started()
             ids = children(child.pid)
             os.kill(ids[rank], signal.SIGKILL)
             code, _, err = self.ended(child, 10)
             self.assertEqual(code, 1)
-            self.assertIn(f"neon: rank {rank} of 2 ({os.uname().nodename}, GPU {rank}) was killed (SIGKILL)", err)
+            self.assertIn(f"neon: rank {rank} of {RANKS} ({os.uname().nodename}, GPU {rank}) was killed (SIGKILL)", err)
             for each in ids:
                 self.assertFalse(os.path.exists(f"/proc/{each}"))
 
@@ -178,8 +180,22 @@ class Ranks(devices_test.Case):
         # 8 seconds of patience or more, 5 of grace for the rank that waits on its GPU, and the ends of the processes.
         code, _, err = self.ended(child, 20)
         self.assertEqual(code, 1)
-        self.assertIn("neon: rank 1 of 2", err)
+        self.assertIn(f"neon: rank 1 of {RANKS}", err)
         self.assertIn("has not answered for", err)
+
+    def test_the_doctor_measures_exchanges(self):
+        """Its rates are those of its bytes and times: (n - 1)/n of the bytes, twice for sums."""
+        said = self.neon("doctor").out
+        self.assertRegex(said, r"(?m)^exchanges +sums over \d+ GPUs: 4\.0 KiB in \d+ us, 16\.0 MiB in [\d.]+ [um]s \(\d+ GB/s\), "
+                               r"512 MiB in [\d.]+ [um]s \(\d+ GB/s\)$")
+        n = int(re.search(r"sums over (\d+) GPUs", said).group(1))
+        row = r"(?m)^(all-reduce|reduce-scatter|all-gather) +([\d.]+) (KiB|MiB) +([\d.]+) (us|ms) +([\d.]+) GB/s$"
+        rows = re.findall(row, self.neon("doctor", "-v").out)
+        self.assertEqual(len(rows), 3 * 6)
+        for kind, size, unit, time_, of_time, rate in rows:
+            sent = float(size) * {"KiB": 2**10, "MiB": 2**20}[unit] * (n - 1) / n * (2 if kind == "all-reduce" else 1)
+            taken = float(time_) * {"us": 1e-6, "ms": 1e-3}[of_time]
+            self.assertLess(abs(sent / taken / 1e9 / float(rate) - 1), 0.05, (kind, size, unit))
 
     def test_a_signal_saves_once(self):
         child = self.started("-s", "m.safetensors")
