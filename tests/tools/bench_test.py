@@ -16,6 +16,10 @@ from peers.specs import GROUPS, NETS  # noqa: E402
 # Both write a line a measurement to the same log. neon's steps take 3, 1 and 2 ms.
 NEON = r"""#!/bin/sh
 echo "neon $*" >> "$LOG"
+case "$*" in
+  program*) printf 'devices batch step\n      1   64 1.0 0\n      2  128 2.2500 0.1\n'; exit 0;;
+  *'-m 2'*) printf 'median of 100 steps, batch 256, f16, 2 ranks of NVIDIA Pretend\nwhole step 4.0 ms\n'; exit 0;;
+esac
 case $(grep -c ^neon "$LOG") in 1) ms=3;; 2) ms=1;; *) ms=2;; esac
 printf 'median of 100 steps, batch 128, f16, NVIDIA Pretend\n'
 case "$*" in *--inference*) printf 'inference  %s.2500 ms  9 samples/s\n' $ms; exit 0;; esac
@@ -31,11 +35,12 @@ case "$*" in
 esac
 for ms in 100 8 6 7; do
   read line || exit 0
-  echo "peer" >> "$LOG"
+  echo "peer$RANK" >> "$LOG"
   echo "{\"ms\": $ms, \"peak_mib\": 2048.4, \"torch\": \"2.11.0+cu130\"}"
 done
 """
-PAGE = "# Page\n<!-- table: made by tools/benchmarks/table -->\nold\n<!-- end of table -->\nend\n"
+PAGE = ("# Page\n<!-- table: made by tools/benchmarks/table -->\nold\n<!-- end of table -->\n"
+        "<!-- table of several GPUs: made by tools/benchmarks/table -->\nold\n<!-- end of several GPUs -->\nend\n")
 
 results = []
 
@@ -56,13 +61,13 @@ def refused(**changes):
     return rows.problem_of({**row(), **changes}) or ""
 
 
-def bench(folder, nets, modes, log, output):
+def bench(folder, nets, modes, log, output, where="gpu", *more):
     """tools/bench with the two programs that pretend."""
     for name, text in (("neon", NEON), ("python", PEER)):
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
-    command = [ROOT / "tools/bench", "gpu", "--nets", nets, "--types", "f16", "--modes", modes,
-               "--python", folder / "python", "--commit", "abc1234", "--output", output]
+    command = [ROOT / "tools/bench", where, "--nets", nets, "--types", "f16", "--modes", modes,
+               "--python", folder / "python", "--commit", "abc1234", "--output", output, *more]
     return subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True,
                           env={**os.environ, "NEON": str(folder / "neon"), "LOG": str(log)})
 
@@ -109,6 +114,29 @@ def test_outputs(folder):
     case("neon's memory is not that of outputs", made["neon_mib"] is None)
 
 
+def test_devices(folder):
+    """Steps of two GPUs: a peer's process for each, in turn with neon on one and on two."""
+    log, output = folder / "log_of_devices", folder / "devices.jsonl"
+    done = bench(folder, "alexnet", "graph", log, output, "devices", "--counts", "2", "--plans", "model")
+    case("steps of two GPUs are timed", done.returncode == 0, done.stderr)
+    turns = [line.split()[:2] for line in log.read_text().splitlines()]
+    peers = sorted(turn[0] for turn in turns[:2])
+    case("each GPU has a process of the peer", peers == ["peer0", "peer1"], turns)
+    case("neon takes turns with them", [turn[0][:4] for turn in turns] == ["peer"] * 2 + ["neon", "neon", "peer", "peer"] * 3 + ["neon"], turns)
+    text = log.read_text()
+    case("two GPUs take twice the batch", "-z 256 -d f16 --iterations 40 -m 2 --set parallel={dense: model}" in text, text)
+    case("what one takes alone", "-z 128 -d f16 --iterations 40\n" in text, text)
+    case("the simulation has the same plan", "-z 128 -d f16 --devices 2 --each --set parallel={dense: model}" in text, text)
+    made = rows.read(output, rows.OF_DEVICES)[0]
+    wanted = {"net": "alexnet", "device": "NVIDIA Pretend", "devices": 2, "scaling": "weak", "plan": "model", "batch": 256, "neon_ms": 4.0,
+              "alone_ms": 2.0, "computed_ms": 2.25, "peer_ms": 7, "ratio": 1.75}
+    case("its fields", {field: made[field] for field in wanted} == wanted, made)
+    done = bench(folder, "alexnet", "graph", log, output, "devices", "--scaling", "strong", "--batch", "64")
+    strong = rows.read(output, rows.OF_DEVICES)[1]
+    case("strong scaling shares the batch", strong["batch"] == 64 and "-z 64 -d f16 --iterations 40 -m 2\n" in log.read_text(), done.stderr)
+    case("rows of either kind count", rows.latest_of_devices([made, strong, made]) == [made, strong])
+
+
 def test_failures(folder):
     base = [sys.executable, str(ROOT / "tools/bench"), "cpu"]
     done = subprocess.run([*base, "--nets", "normed,alexnett"], capture_output=True, text=True)
@@ -135,9 +163,14 @@ def test_table(folder):
     page.write_text(PAGE)
     rows.append(row(), file)
     rows.append(row(net="vgg-a", neon_ms=4.0), file)
+    fields = dict(type="f16", device="GPU X", devices=4, neon_ms=2.5, alone_ms=2.0, computed_ms=2.4, modes={"graph": 5.0}, peer="PyTorch 2.11",
+                  commit="abc", date="2026-01-01", command="c")
+    devices = folder / "table_of_devices.jsonl"
+    rows.append(rows.make_row(rows.OF_DEVICES, net="vgg-a", scaling="strong", plan="data", batch=256, **{**fields, "neon_ms": 0.5}), devices)
+    rows.append(rows.make_row(rows.OF_DEVICES, net="alexnet", scaling="weak", plan="model", batch=512, **fields), devices)
 
     def table(*options):
-        return subprocess.run([str(ROOT / "tools/benchmarks/table"), "--page", str(page), "--results", str(file), *options],
+        return subprocess.run([str(ROOT / "tools/benchmarks/table"), "--page", str(page), "--results", str(file), "--devices", str(devices), *options],
                               capture_output=True, text=True)
 
     case("--check sees an old table", table("--check").returncode == 1 and page.read_text() == PAGE)
@@ -145,6 +178,9 @@ def test_table(folder):
     text = page.read_text()
     case("the page around it stays", text.startswith("# Page\n") and text.endswith("-->\nend\n"))
     case("its rows", "| alexnet, 128 | f16 | GPU X | 1.00 | 2.00 (2.11, compile) | 2.00 | 1000 MiB; ? | abc, 2026-01-01 |" in text, text)
+    weak = "| alexnet, 128 each, `dense: model` | f16 | 4 × GPU X | 2.50 | 2.00 | 0.800 | 2.40 (-4.0 %) | 5.00 (graph) | 2.00 | abc, 2026-01-01 |"
+    strong = "| vgg-a, 256 of all | f16 | 4 × GPU X | 0.500 | 2.00 | 4.000 times | 2.40 (+380.0 %) | 5.00 (graph) | 10.00 | abc, 2026-01-01 |"
+    case("rows of several GPUs, weak scaling first", f"{weak}\n{strong}\n" in text, text)
     case("where neon is slower", "slower in 1 of 2 rows: vgg-a in f16 on GPU X (0.50)" in text)
 
 
@@ -170,6 +206,7 @@ with tempfile.TemporaryDirectory() as name:
     test_turns(pathlib.Path(name))
     test_groups(pathlib.Path(name))
     test_outputs(pathlib.Path(name))
+    test_devices(pathlib.Path(name))
     test_failures(pathlib.Path(name))
     test_rows()
     test_table(pathlib.Path(name))

@@ -2,7 +2,10 @@
 import json
 import os
 import pathlib
+import selectors
+import socket
 import subprocess
+import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -44,12 +47,15 @@ def parsed(output):
     return milliseconds, device, memory
 
 
-def neon_step(neon, spec, batch, type_, gpu, threads, iterations, outputs=False):
+def words_of(spec, batch, type_, gpu):
+    """What names a step in a command of neon."""
+    tf32 = ["--tf32"] if type_ == "tf32" else []
+    return [spec, "-b", "gpu" if gpu else "cpu", "-z", str(batch), "-d", "f32" if type_ == "tf32" else type_, *tf32]
+
+
+def neon_step(neon, spec, batch, type_, gpu, threads, iterations, outputs=False, more=()):
     """(ms of a step or of outputs, device, peak MiB or None) of one run of `neon bench`."""
-    command = [neon, "bench", spec, "-b", "gpu" if gpu else "cpu", "-z", str(batch),
-               "-d", "f32" if type_ == "tf32" else type_, "--iterations", str(iterations)]
-    if type_ == "tf32":
-        command.append("--tf32")
+    command = [neon, "bench", *words_of(spec, batch, type_, gpu), "--iterations", str(iterations), *more]
     if outputs:
         command.append("--inference")
     if "mnist" in spec:  # the bench needs no download; Digits has MNIST's shapes
@@ -59,28 +65,50 @@ def neon_step(neon, spec, batch, type_, gpu, threads, iterations, outputs=False)
     return milliseconds, device, memory if gpu else resident
 
 
-class Peer:
-    """One PyTorch process of one mode. It prepares once, then measures whenever it is asked."""
+def free_port():
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]
 
-    def __init__(self, python, net, type_, gpu, mode, batch, threads, blas=""):
+
+class Peer:
+    """One PyTorch process of one mode, or one for each of several GPUs. It prepares once, then measures whenever it is asked."""
+
+    def __init__(self, python, net, type_, gpu, mode, batch, threads, blas="", devices=1):
         self.mode = mode
-        extra = {"LD_LIBRARY_PATH": blas} if blas else {}
+        extra = {"NEON_NO_RUN_FOLDER": "1", **({"LD_LIBRARY_PATH": blas} if blas else {})}
         command = [python, ROOT / "tools/peers/torch_step.py", "--wait", "--net", net, "--type", type_,
                    "--device", "cuda" if gpu else "cpu", "--mode", mode, "--batch", batch, "--threads", threads]
+        if devices > 1:
+            extra.update(WORLD_SIZE=str(devices), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()))
         self.errors = tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen([str(word) for word in command], env={**os.environ, "NEON_NO_RUN_FOLDER": "1", **extra}, text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
+        self.processes = [
+            subprocess.Popen([str(word) for word in command], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
+                             env={**os.environ, **extra, "RANK": str(rank), "LOCAL_RANK": str(rank)} if devices > 1 else {**os.environ, **extra})
+            for rank in range(devices)]
 
     def measure(self):
-        """The JSON object of one measurement."""
-        try:
-            self.process.stdin.write("measure\n")
-            self.process.stdin.flush()
-        except BrokenPipeError:  # it ended already; its last line says why
-            pass
-        line = self.process.stdout.readline()
+        """The JSON object of one measurement; of several processes the first one's, with the most memory of any."""
+        for process in self.processes:
+            try:
+                process.stdin.write("measure\n")
+                process.stdin.flush()
+            except BrokenPipeError:  # it ended already; its last line says why
+                pass
+        results = {}
+        with selectors.DefaultSelector() as answers:  # whichever fails says so first, while the others wait for it
+            for rank, process in enumerate(self.processes):
+                answers.register(process.stdout, selectors.EVENT_READ, rank)
+            while len(results) < len(self.processes):
+                for key, _ in answers.select():
+                    results[key.data] = self.result_of(self.processes[key.data])
+                    answers.unregister(key.fileobj)
+        return {**results[0], "peak_mib": max(result["peak_mib"] for result in results.values())}
+
+    def result_of(self, process):
+        line = process.stdout.readline()
         if not line:
-            code = self.process.wait()
+            code = process.wait()
             self.errors.seek(0)
             last = (self.errors.read().splitlines() or ["it printed nothing"])[-1]
             raise BenchError(f"the peer ended with {code}: {last}")
@@ -90,11 +118,33 @@ class Peer:
         return result
 
     def close(self):
+        for process in self.processes:
+            try:
+                process.stdin.close()
+            except BrokenPipeError:
+                pass
+        for process in self.processes:
+            try:
+                process.wait(timeout=30)
+            except subprocess.TimeoutExpired:  # it waits for another that failed
+                process.kill()
+                process.wait()
+
+
+def started_peers(modes, name, **of_peer):
+    """The peers that work here, each with its first measurement, which is not counted."""
+    peers = []
+    for mode in modes:
+        peer = Peer(mode=mode, **of_peer)
         try:
-            self.process.stdin.close()
-        except BrokenPipeError:
-            pass
-        self.process.wait()
+            peer.measure()
+            peers.append(peer)
+        except BenchError as error:
+            print(f"note: {name}, mode {mode} is left out: {error}", file=sys.stderr)
+            peer.close()
+    if not peers:
+        raise BenchError(f"no mode of the peer works for {name}")
+    return peers
 
 
 def python_with_torch(asked):

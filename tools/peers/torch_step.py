@@ -25,6 +25,7 @@ from torch import nn
 
 import nets
 import normed
+import ranks
 import sequences
 from specs import NETS
 
@@ -103,6 +104,7 @@ def make_step(args, layout, mode):
     inputs, labels = drawn_batch(described, args.batch, args.device, layout)
     optimizer = optimizer_of(described, module.parameters())
     autocast = AUTOCAST[args.type]
+    module = ranks.shared(module, autocast)
 
     def cost():
         with torch.autocast(args.device, dtype=autocast or torch.bfloat16, enabled=autocast is not None):
@@ -133,7 +135,7 @@ def warm_up(step, device):
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
-        for _ in range(5):
+        for _ in range(11 if ranks.COUNT > 1 else 5):  # DistributedDataParallel makes its buckets anew in the first ones
             step()
     torch.cuda.current_stream().wait_stream(stream)
     torch.cuda.synchronize()
@@ -152,7 +154,7 @@ def milliseconds(step, count, device):
         step()
     if device == "cuda":
         torch.cuda.synchronize()
-    return 1000 * (time.perf_counter() - before)
+    return ranks.slowest(1000 * (time.perf_counter() - before))
 
 
 def measure(step, args):
@@ -215,12 +217,14 @@ def main():
               "torch": torch.__version__}
     result["device_name"] = torch.cuda.get_device_name() if args.device == "cuda" else f"{args.threads} threads"
     try:
+        ranks.join()
         step = make_step(args, fastest_layout(args), args.mode)
         warm_up(step, args.device)
         if args.mode == "graph":
             step = captured(step)
         for _ in sys.stdin if args.wait else [""]:
             print(json.dumps({**result, "ms": measure(step, args), "peak_mib": peak_mib(args.device)}), flush=True)
+        ranks.leave()
     except Exception as error:  # a mode that this PyTorch lacks is a result, too
         reason = (str(error).splitlines() or [""])[0][:200]
         print(json.dumps({**result, "failed": f"{type(error).__name__}: {reason}"}), flush=True)
