@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Several ranks on GPUs (-b gpu -m N) compute what one GPU does; runs go on with other numbers of GPUs; a rank that dies
-or hangs ends all. Needs two GPUs, or as many as NEON_TEST_RANKS says; where there are fewer all is skipped, counted and
-said."""
+or hangs ends all. Four GPUs are taken where they are, else two; where there are fewer all is skipped, counted and said."""
+import functools
 import os
 import re
 import signal
@@ -24,16 +24,26 @@ import split_turns_test
 import support
 from ranks_test import IMAGES, LONG, NUMBERS, arrays, children
 
-RANKS = int(os.environ.get("NEON_TEST_RANKS", "2"))
 LIMIT = 1e-5  # of weights near 1 in f32, whose sums of 20 steps are made in another order; a lost part moves them by 1e-2
 
 
-def why_not():
-    """Why so many GPUs cannot be used, or ""."""
+@functools.cache
+def doctor():
+    """What it says: GPUs that can be used, and whether NCCL can join them."""
     said = subprocess.run([support.NEON, "doctor"], stdout=subprocess.PIPE, text=True,
                           env={**support.ENVIRONMENT, **devices_test.OF_THE_MACHINE}).stdout
     gpus = [line for line in said.splitlines() if re.match(r"GPU( \d+)? {2,}", line) and "not used" not in line]
-    return "" if len(gpus) >= RANKS and not re.search(r"NCCL.*cannot be opened", said) else f"{len(gpus)} GPUs that NCCL can join, {RANKS} needed"
+    return len(gpus), not re.search(r"NCCL.*cannot be opened", said)
+
+
+def ranks():
+    return 4 if doctor()[0] >= 4 else 2
+
+
+def why_not():
+    """Why two GPUs cannot be used, or ""."""
+    gpus, joined = doctor()
+    return "" if gpus >= 2 and joined else f"{gpus} GPUs that NCCL can join, two needed"
 
 
 class Ranks(devices_test.Case):
@@ -50,7 +60,7 @@ class Ranks(devices_test.Case):
 
     def check_ranks(self, spec, *options, limit=LIMIT):
         wanted = self.train(spec, 1, *options)[1]
-        got = self.train(spec, RANKS, *options)[1]
+        got = self.train(spec, ranks(), *options)[1]
         self.check_equal(got, wanted, limit)
         return wanted
 
@@ -124,7 +134,7 @@ class Ranks(devices_test.Case):
     def test_a_sharded_run_goes_on_with_another_number_of_gpus(self):
         spec = self.spec(sharded_test.NUMBERS)
         _, wanted = self.train(spec, 1)
-        for before, after in (RANKS, 1), (1, RANKS):
+        for before, after in (ranks(), 1), (1, ranks()):
             self.train(spec, before, "-e", "1", name="part.safetensors")
             self.neon("resume", "-b", "gpu", "-m", str(after), "-e", "4", "part.safetensors")
             self.check_equal(arrays(self.path("part.safetensors")), wanted)
@@ -138,20 +148,20 @@ class Ranks(devices_test.Case):
 
     def test_the_same_bits_again(self):
         spec = self.spec(IMAGES)
-        first, again = (self.train(spec, RANKS, name=name)[1] for name in ("a.safetensors", "b.safetensors"))
+        first, again = (self.train(spec, ranks(), name=name)[1] for name in ("a.safetensors", "b.safetensors"))
         for name, array in first.items():
             self.assertEqual(array.tobytes(), again[name].tobytes(), name)
 
     def test_gpus_compute_what_as_many_processes_on_the_cpu_do(self):
         spec = self.spec(IMAGES, parallel="{batch_norm: own}")
-        wanted = self.train(spec, RANKS)[1]
-        self.neon("-b", "cpu", "-r", "3", "-m", str(RANKS), "-s", "cpu.safetensors", spec)
+        wanted = self.train(spec, ranks())[1]
+        self.neon("-b", "cpu", "-r", "3", "-m", str(ranks()), "-s", "cpu.safetensors", spec)
         self.check_equal(arrays(self.path("cpu.safetensors")), wanted, limit=1e-4)
 
     def test_a_run_goes_on_with_another_number_of_gpus(self):
         spec = self.spec(NUMBERS)
         _, wanted = self.train(spec, 1)
-        for before, after in (RANKS, 1), (1, RANKS):
+        for before, after in (ranks(), 1), (1, ranks()):
             self.train(spec, before, "-e", "1", name="part.safetensors")
             self.neon("resume", "-b", "gpu", "-m", str(after), "-e", "4", "part.safetensors")
             self.check_equal(arrays(self.path("part.safetensors")), wanted)
@@ -160,16 +170,16 @@ class Ranks(devices_test.Case):
         self.refused(6, "-b", "gpu", "-m", "99", self.spec(NUMBERS), says="-m 99 takes as many GPUs, and there are")
 
     def started(self, *options):
-        return ranks_test.Ranks.started(self, self.spec(LONG), RANKS, *options)
+        return ranks_test.Ranks.started(self, self.spec(LONG), ranks(), *options)
 
     def test_a_rank_that_is_killed_ends_all(self):
-        for rank in 0, RANKS - 1:
+        for rank in 0, ranks() - 1:
             child = self.started()
             ids = children(child.pid)
             os.kill(ids[rank], signal.SIGKILL)
             code, _, err = self.ended(child, 10)
             self.assertEqual(code, 1)
-            self.assertIn(f"neon: rank {rank} of {RANKS} ({os.uname().nodename}, GPU {rank}) was killed (SIGKILL)", err)
+            self.assertIn(f"neon: rank {rank} of {ranks()} ({os.uname().nodename}, GPU {rank}) was killed (SIGKILL)", err)
             for each in ids:
                 self.assertFalse(os.path.exists(f"/proc/{each}"))
 
@@ -180,7 +190,7 @@ class Ranks(devices_test.Case):
         # 8 seconds of patience or more, 5 of grace for the rank that waits on its GPU, and the ends of the processes.
         code, _, err = self.ended(child, 20)
         self.assertEqual(code, 1)
-        self.assertIn(f"neon: rank 1 of {RANKS}", err)
+        self.assertIn(f"neon: rank 1 of {ranks()}", err)
         self.assertIn("has not answered for", err)
 
     def test_the_doctor_measures_exchanges(self):

@@ -12,7 +12,7 @@ SUITES = ["tests/backends/cuda/gpu_test", "tests/backends/cuda/calls_test", "tes
 # Without a GPU each case of runs from device to device and of ranks is skipped, and so are the nets against NumPy: one,
 # or as many as processes may share.
 RUNS = 0
-for name in "devices_test.py", "ranks_gpu_test.py", "ranks_gpu_test.py":  # on two GPUs, and on four
+for name in "devices_test.py", "ranks_gpu_test.py":
     with open(os.path.join(os.path.dirname(TOOL), "../tests/cli", name)) as runs:
         RUNS += runs.read().count("    def test_")
 SKIPPED, SKIPPED_APART = RUNS + 1, RUNS + 10
