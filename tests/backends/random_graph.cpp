@@ -31,8 +31,9 @@ class Draws {
     const size_t n = values_.size(), back = size_t(std::min(below(n), below(n)));
     return values_[n - 1 - back];
   }
+  // Of two numbers of rank 0 the wider type wins: 0.5 * f16 is f32 there.
   void keep(Expr value) {
-    if (value.shape().elements() <= 20000) values_.push_back(value);
+    if (value.shape().elements() <= 20000) values_.push_back(typed(value));
   }
   Expr number(double value) { return {graph_, graph_.constant(value)}; }
   // Values stay small, or products of products overflow.
@@ -333,8 +334,8 @@ class Builder : Draws {
     Value last;
     for (Expr v : variables_) {
       if (chance(15)) continue;
-      Expr value = fitted(recent(), v.shape());
-      if (chance(50)) value = 0.5 * v + 0.25 * value;
+      Expr value = typed(fitted(recent(), v.shape()));
+      if (chance(50)) value = typed(0.5 * v + 0.25 * value);
       if (last && chance(20) && graph_.type(last) == graph_.type(v)) value = {graph_, last};
       graph_.assign(v, value, chance(60) ? shared_guard() : guard());
       last = value;

@@ -18,3 +18,9 @@ TEST_CASE("random graphs agree fused, kernel by kernel, and plain") {
     CHECK(problem == "");
   }
 }
+
+TEST_CASE("random graphs of 16-bit numbers assign their variables numbers of their types") {
+  for (uint64_t seed = 0; seed < 200; ++seed)
+    for (neon::DType dtype : {neon::DType::f16, neon::DType::bf16})
+      CHECK_NOTHROW(neon::test::random_graph(seed, {.dtype = dtype}));
+}
