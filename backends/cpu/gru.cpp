@@ -44,10 +44,12 @@ class GruKernel : public CellKernel<R> {
     for (int64_t k = 0; k < this->steps_; ++k) {
       const int64_t t = this->forward_step(k);
       gate_weights_.multiply(state, share, sums);
-      for (int64_t n = share.first_sample; n < share.last_sample; ++n) {
-        const R* of_gates = sums + n * gate_weights_.row() + share.first_unit;
-        find_gates(share.units, row_of(n, t, share, {of_gates, gate_weights_.row() / 2}));
-      }
+      this->each_row(
+          share, t, [&](int64_t row) { fetch(row, share); },
+          [&](int64_t n, int64_t) {
+            const R* of_gates = sums + n * gate_weights_.row() + share.first_unit;
+            find_gates(share.units, row_of(n, t, share, {of_gates, gate_weights_.row() / 2}));
+          });
       share.meet();
       candidate_weights_.multiply(reset, share, candidates);
       for (int64_t n = share.first_sample; n < share.last_sample; ++n) {
@@ -56,6 +58,12 @@ class GruKernel : public CellKernel<R> {
       }
       share.meet();
     }
+  }
+
+  void fetch(int64_t row, const CellShare& share) const {
+    for (const StepRows<R>* rows : {&z_, &h_}) rows->fetch(row, share);
+    for (int64_t gate = 0; gate < 3; ++gate)
+      fetch_line(gates_at_ + (row * 3 + gate) * this->units_ + share.first_unit, size_t(share.units) * sizeof(R));
   }
 
   // The numbers of a sample at a step.
@@ -156,7 +164,8 @@ class GruGradientKernel : public CellKernel<R> {
     R *of_reset = static_cast<R*>(of_reset_.data()), *products = static_cast<R*>(products_.data());
     for (int64_t k = 0; k < this->steps_; ++k) {
       const int64_t t = this->backward_step(k);
-      for (int64_t n = share.first_sample; n < share.last_sample; ++n) candidate(n, t, share);
+      this->each_row(
+          share, t, [&](int64_t row) { fetch(row, share); }, [&](int64_t n, int64_t) { candidate(n, t, share); });
       share.meet();
       candidate_weights_.multiply(of_candidate, share, of_reset);
       for (int64_t n = share.first_sample; n < share.last_sample; ++n) gates(n, t, share);
@@ -164,6 +173,10 @@ class GruGradientKernel : public CellKernel<R> {
       gate_weights_.multiply(of_gates, share, products);
       for (int64_t n = share.first_sample; n < share.last_sample; ++n) pass(n, t, share);
     }
+  }
+
+  void fetch(int64_t row, const CellShare& share) const {
+    for (const StepRows<R>* rows : {&gates_, &g_, &dz_}) rows->fetch(row, share);
   }
 
   // The numbers of a sample at a step.

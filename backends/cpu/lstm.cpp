@@ -36,18 +36,25 @@ class LstmKernel : public CellKernel<R> {
 
  private:
   void all_steps(const CellShare& share) {
-    const int64_t units = this->units_, first = share.first_sample;
+    const int64_t units = this->units_;
     R* sums = static_cast<R*>(sums_.data());
     for (int64_t k = 0; k < this->steps_; ++k) {
       const int64_t t = this->forward_step(k);
       R *before = static_cast<R*>(states_[k % 2].data()), *after = static_cast<R*>(states_[(k + 1) % 2].data());
       weights_.multiply(before, share, sums);
-      for (int64_t n = first; n < share.last_sample; ++n)
-        step(n, t, share, sums + n * weights_.row(), before + n * units, after + n * units);
+      this->each_row(
+          share, t, [&](int64_t row) { fetch(row, share); },
+          [&](int64_t n, int64_t) {
+            step(n, t, share, sums + n * weights_.row(), before + n * units, after + n * units);
+          });
       share.meet();
     }
   }
 
+  void fetch(int64_t row, const CellShare& share) const {
+    for (const StepRows<R>* rows : {&z_, &gates_, &h_}) rows->fetch(row, share);
+    fetch_line(c_at_ + row * this->units_ + share.first_unit, size_t(share.units) * sizeof(R));
+  }
   // Sample n at step t: `before` is the state of the step before, `after` that of this one.
   void step(int64_t n, int64_t t, const CellShare& share, const R* sums, const R* before, R* after) const {
     const int64_t units = this->units_, own = share.units, from = share.first_unit, at = n * this->steps_ + t,
@@ -137,7 +144,9 @@ class LstmGradientKernel : public CellKernel<R> {
     for (int64_t k = 0; k < this->steps_; ++k) {
       const int64_t t = this->backward_step(k);
       R* inner = static_cast<R*>(inner_[k % 2].data());
-      for (int64_t n = first; n < share.last_sample; ++n) step(n, t, share, inner + n * 4 * units);
+      this->each_row(
+          share, t, [&](int64_t row) { fetch(row, share); },
+          [&](int64_t n, int64_t) { step(n, t, share, inner + n * 4 * units); });
       share.meet();
       weights_.multiply(inner, share, products);
       for (int64_t n = first; n < share.last_sample; ++n)
@@ -146,6 +155,9 @@ class LstmGradientKernel : public CellKernel<R> {
     }
   }
 
+  void fetch(int64_t row, const CellShare& share) const {
+    for (const StepRows<R>* rows : {&gates_, &g_, &dz_}) rows->fetch(row, share);
+  }
   // Sample n at step t. dh and dc begin as the gradients that the next step passed. dc becomes the gradient that this
   // step passes, and dh the whole gradient of the state, which padding passes on. `inner` (4H) is what the product of
   // the step takes.

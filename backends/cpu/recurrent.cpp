@@ -30,14 +30,16 @@ class RecurrentKernel : public CellKernel<R> {
 
  private:
   void all_steps(const CellShare& share) {
-    const int64_t units = this->units_, first = share.first_sample, from = share.first_unit, own = share.units;
+    const int64_t units = this->units_, from = share.first_unit, own = share.units;
     for (int64_t k = 0; k < this->steps_; ++k) {
       const int64_t t = this->forward_step(k);
       R *before = static_cast<R*>(states_[k % 2].data()), *after = static_cast<R*>(states_[(k + 1) % 2].data());
       R* sums = static_cast<R*>(sums_.data());
       weights_.multiply(before, share, sums);
-      for (int64_t n = first; n < share.last_sample; ++n) {
-        const int64_t at = n * this->steps_ + t;
+      const auto fetch = [&](int64_t row) {
+        for (const StepRows<R>* rows : {&z_, &h_}) rows->fetch(row, share);
+      };
+      this->each_row(share, t, fetch, [&](int64_t n, int64_t at) {
         R *state = after + n * units + from, *sum = sums + n * weights_.row() + from;
         if (this->is_padding(n, t)) {
           std::copy_n(before + n * units + from, own, state);
@@ -49,7 +51,7 @@ class RecurrentKernel : public CellKernel<R> {
         }
         std::copy_n(state, own, h_.place(at, share, this->spare(share, 1)).at);
         h_.keep(at, share, state);
-      }
+      });
       share.meet();
     }
   }
@@ -93,8 +95,10 @@ class RecurrentGradientKernel : public CellKernel<R> {
     for (int64_t k = 0; k < this->steps_; ++k) {
       const int64_t t = this->backward_step(k);
       R* inner = static_cast<R*>(inner_[k % 2].data());
-      for (int64_t n = first; n < share.last_sample; ++n) {
-        const int64_t at = n * this->steps_ + t;
+      const auto fetch = [&](int64_t row) {
+        for (const StepRows<R>* rows : {&h_, &g_, &dz_}) rows->fetch(row, share);
+      };
+      this->each_row(share, t, fetch, [&](int64_t n, int64_t at) {
         R *dh = passed + n * units + from, *dz = inner + n * units + from;
         const R* g = g_.read(at, share, this->spare(share, 0)).at;
         for (int64_t j = 0; j < own; ++j) dh[j] += g[j];
@@ -102,7 +106,7 @@ class RecurrentGradientKernel : public CellKernel<R> {
         else this->activation_.derive(dh, h_.read(at, share, this->spare(share, 1)).at, dz, own);
         std::copy_n(dz, own, dz_.place(at, share, this->spare(share, 2)).at);
         dz_.keep(at, share, dz);
-      }
+      });
       share.meet();
       weights_.multiply(inner, share, products);
       for (int64_t n = first; n < share.last_sample; ++n)

@@ -15,6 +15,11 @@ struct RowParts {
   int64_t gap;
 };
 
+// Brings numbers that lie side by side into the cache.
+inline void fetch_line(const void* from, size_t bytes) {
+  for (size_t at = 0; at < bytes; at += 64) __builtin_prefetch(static_cast<const std::byte*>(from) + at);
+}
+
 // An array (N,T, parts · units). Where only its type differs from R, threads convert the rows that they are at; where
 // its rows lie apart, all of it is copied before the steps or after them.
 template <typename R>
@@ -50,6 +55,13 @@ class StepRows {
     for (int64_t part = 0; part < parts_; ++part)
       load_(stored(first(row, share) + part * units_), spare + part * share.units, share.units);
     return {spare, share.units};
+  }
+  // Brings the parts of a row into the cache.
+  void fetch(int64_t row, const CellShare& share) const {
+    const std::byte* from = whole_ ? reinterpret_cast<const std::byte*>(base_) : static_cast<const std::byte*>(*slot_);
+    const size_t size = whole_ ? sizeof(R) : size_;
+    for (int64_t part = 0; part < parts_; ++part)
+      fetch_line(from + size_t(first(row, share) + part * units_) * size, size_t(share.units) * size);
   }
   // The places to write them to; keep() must follow with the same arguments.
   RowParts<R> place(int64_t row, const CellShare& share, R* spare) const {

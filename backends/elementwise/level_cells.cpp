@@ -23,13 +23,16 @@ void lstm(const LstmValues& p) {
   float *to_i = p.gates.at, *to_f = to_i + p.gates.gap, *to_o = to_f + p.gates.gap, *to_g = to_o + p.gates.gap;
   const float* before = p.c_before;
   float *to_c = p.c, *to_h = p.h;
+  // Short chains of dependent operations, so that a processor computes several units at once.
+  NEON_EACH_UNIT(p.n) to_i[j] = logistic(zi[j] + si[j]);
+  NEON_EACH_UNIT(p.n) to_f[j] = logistic(zf[j] + sf[j]);
+  NEON_EACH_UNIT(p.n) to_o[j] = logistic(zo[j] + so[j]);
   NEON_EACH_UNIT(p.n) {
-    const float i = logistic(zi[j] + si[j]), f = logistic(zf[j] + sf[j]), o = logistic(zo[j] + so[j]),
-                g = tanh(zg[j] + sg[j]), c = f * before[j] + i * g;
-    to_i[j] = i, to_f[j] = f, to_o[j] = o, to_g[j] = g;
-    to_c[j] = c;
-    to_h[j] = o * tanh(c);
+    const float g = tanh(zg[j] + sg[j]);
+    to_g[j] = g;
+    to_c[j] = to_f[j] * before[j] + to_i[j] * g;
   }
+  NEON_EACH_UNIT(p.n) to_h[j] = to_o[j] * tanh(to_c[j]);
 }
 
 void lstm_gradient(const LstmGradients& p) {
