@@ -12,6 +12,8 @@ import numpy as np
 from support import IRIS, Case, main, png, tensors
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "detection")
+# Threads of one training would wait for each other beside other tests.
+ALONE = {"OMP_NUM_THREADS": "1"}
 EXAMPLE, REGIONS = os.path.join(FOLDER, "shapes-ssd.yaml"), os.path.join(FOLDER, "shapes-rcnn.yaml")
 
 
@@ -48,7 +50,7 @@ def precision(found, objects, least=0.5):
 
 class Detection(Case):
     def test_the_example_finds_shapes(self):
-        out = self.neon("-r", "1", "-s", "m", EXAMPLE).out
+        out = self.neon("-r", "1", "-e", "3", "-s", "m", EXAMPLE, environment=ALONE).out
         self.assertGreater(float(re.search(r"test: MeanAveragePrecision ([\d.]+) %", out)[1]), 85, out)
         told = json.loads(self.neon("eval", "m", "--format", "json").out)
         stats = self.neon("data", "stats", EXAMPLE).out
@@ -56,7 +58,7 @@ class Detection(Case):
         self.assertGreater(told["MeanAveragePrecision"], 0.85)
 
     def test_regions_are_found_and_named(self):
-        out = self.neon("-r", "1", "-e", "5", REGIONS).out
+        out = self.neon("-r", "1", "-e", "3", REGIONS, environment=ALONE).out
         self.assertGreater(float(re.search(r"test: MeanAveragePrecision ([\d.]+) %", out)[1]), 80, out)
 
     def test_eval_counts_what_predict_prints(self):
