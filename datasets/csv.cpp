@@ -1,14 +1,10 @@
 #include "datasets/csv.h"
 
-#include <emmintrin.h>
-
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 
+#include "datasets/short_numbers.h"
 #include "neon/core/error.h"
 
 namespace neon {
@@ -19,67 +15,6 @@ namespace {
 size_t line_end_length(std::string_view rest) {
   if (rest.starts_with("\r\n")) return 2;
   return rest.starts_with('\n') || rest.starts_with('\r') ? 1 : 0;
-}
-
-constexpr auto kWholePowers = [] {
-  std::array<uint64_t, 16> out{1};
-  for (size_t k = 1; k < out.size(); ++k) out[k] = 10 * out[k - 1];
-  return out;
-}();
-
-// The number that `count` digits make, at most 8 of them. Reads 8 bytes. All digits count at once (Lemire 2021, "Number
-// parsing at a gigabyte per second").
-uint64_t digits_value(const char* at, int count) {
-  static_assert(std::endian::native == std::endian::little);
-  uint64_t bytes = 0;
-  std::memcpy(&bytes, at, sizeof bytes);
-  const int unused = 4 * (8 - count);
-  bytes = (bytes ^ 0x3030303030303030) << unused << unused;  // digits as 0 to 9, behind zeros
-  bytes = bytes * 10 + (bytes >> 8);                         // pairs, in every second byte
-  constexpr uint64_t kPairs = 0x000000ff000000ff;
-  return ((bytes & kPairs) * (100 + (uint64_t(1000000) << 32)) +
-          ((bytes >> 16) & kPairs) * (1 + (uint64_t(10000) << 32))) >>
-         32;
-}
-
-// The same of at most 16 digits; reads 16 bytes.
-uint64_t long_digits_value(const char* at, int count) {
-  if (count <= 8) return digits_value(at, count);
-  return digits_value(at, 8) * kWholePowers[count - 8] + digits_value(at + 8, count - 8);
-}
-
-// A bit for each of 16 bytes that is no digit, and for all behind them.
-unsigned others_than_digits(const char* at) {
-  const __m128i values = _mm_sub_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)), _mm_set1_epi8('0'));
-  const __m128i digits = _mm_cmpeq_epi8(_mm_min_epu8(values, _mm_set1_epi8(9)), values);
-  return ~unsigned(_mm_movemask_epi8(digits));
-}
-
-// Reads "-12.75": an optional sign, then at most 15 digits and points. Whole numbers below 10^15 and
-// powers of ten up to 10^15 are exact. So their quotient is rounded once, as by std::from_chars, in a fraction of its
-// time. Returns the end, or null for any other text, a longer number, an exponent, or one of the last bytes.
-const char* short_number(const char* from, const char* end, double& out) {
-  constexpr double kPowers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-  constexpr int kMost = 15, kReadAhead = 40;
-  if (end - from < kReadAhead) return nullptr;
-  const bool negative = *from == '-';
-  from += negative;
-  const unsigned others = others_than_digits(from);
-  const int whole = std::countr_zero(others);
-  int length = whole, behind = 0;
-  if (from[whole] == '.') {
-    length = std::countr_zero(others & (others - 1));  // of the digits on both sides, and the point
-    behind = length - whole - 1;
-  }
-  const int count = whole + behind;
-  if (length > kMost || count == 0 || from[length] == 'e' || from[length] == 'E') return nullptr;
-  const bool few = whole <= 8 && behind <= 8;
-  const uint64_t before = few ? digits_value(from, whole) : long_digits_value(from, whole);
-  const char* const decimals = from + whole + 1;
-  const uint64_t after = few ? digits_value(decimals, behind) : long_digits_value(decimals, behind);
-  const double value = double(int64_t(before * kWholePowers[behind] + after)) / kPowers[behind];
-  out = std::bit_cast<double>(std::bit_cast<uint64_t>(value) ^ (uint64_t(negative) << 63));
-  return from + length;
 }
 
 }  // namespace
@@ -199,7 +134,8 @@ bool CsvReader::take_f32(float& out) {
   while (from < end && *from == ' ') ++from;
   if (from < end && *from == '+' && from + 1 < end && from[1] != '-') ++from;
   double value = 0;
-  const char* rest = short_number(from, end, value);
+  const bool inside = from - text_.data() >= kBytesBefore && end - from >= kBytesBehind;
+  const char* rest = inside ? read_short_number(from, value) : nullptr;
   if (!rest) {
     const auto [after, error] = std::from_chars(from, end, value);
     if (error != std::errc() || !std::isfinite(float(value))) return false;
@@ -214,15 +150,8 @@ bool CsvReader::take_f32(float& out) {
 
 size_t CsvReader::take_short_f32s(float* to, size_t most) {
   if (!delimiter_ends_number_) return 0;
-  const char *from = text_.data() + at_, *const end = text_.data() + end_;
-  const char delimiter = delimiter_;
-  size_t count = 0;
-  for (double value = 0; count < most; ++count) {
-    const char* const rest = short_number(from, end, value);
-    if (!rest || *rest != delimiter) break;
-    to[count] = float(value);
-    from = rest + 1;
-  }
+  const char* from = text_.data() + at_;
+  const size_t count = read_short_numbers(from, text_.data(), text_.data() + end_, delimiter_, to, most);
   at_ = size_t(from - text_.data());
   return count;
 }
