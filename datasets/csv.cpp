@@ -70,19 +70,6 @@ bool CsvReader::start_record() {
   }
 }
 
-int64_t CsvReader::count_lines() const {
-  const std::string_view rest = text_.substr(0, end_);
-  const bool returns = rest.find('\r', at_) != rest.npos;
-  int64_t out = 0;
-  for (size_t at = at_; at < end_;) {
-    const size_t first = std::min(rest.find_first_not_of(' ', at), end_);
-    const size_t line_end = std::min(returns ? rest.find_first_of("\r\n", first) : rest.find('\n', first), end_);
-    out += line_end > first;
-    at = line_end + 1;
-  }
-  return out;
-}
-
 bool CsvReader::another_cell() {
   if (at_ < end_ && text_[at_] == delimiter_) {
     ++at_;

@@ -38,9 +38,6 @@ class CsvReader {
   size_t take_short_f32s(float* to, size_t most);
   bool another_cell();
 
-  // The records that follow, counted by their lines: more than there are where quoted cells have line breaks.
-  int64_t count_lines() const;
-
   // Where the next cell, or the rest of its spaces, begins; a place to go back to.
   size_t at() const { return at_; }
   void go_to(size_t at) { at_ = at; }

@@ -158,17 +158,23 @@ namespace {
 class CodeCheck {
  public:
   CodeCheck(const CsvParams& params, const Table& table, const Tensor& rows, const DataContext& context)
-      : params_(params), table_(table), rows_(rows.as<float>()), width_(size_t(rows.shape()[1])), context_(context) {}
+      : params_(params),
+        table_(table),
+        rows_(rows.as<float>()),
+        width_(size_t(rows.shape()[1])),
+        context_(context),
+        missing_(width_) {
+    for (size_t row = 0; row < rows_.size(); row += width_)
+      for (size_t k = 0; k < width_; ++k) missing_[k] += std::isnan(rows_[row + k]);
+  }
 
   void run(const KnownColumn& column) const {
     const auto found = table_.texts.find(column.place);
     const ColumnTexts* const texts = found == table_.texts.end() ? nullptr : &found->second;
     std::vector<int64_t> with_text(texts ? texts->texts.size() : 0);
-    int64_t missing = 0;
-    for (size_t at = column.place; at < rows_.size(); at += width_) {
-      if (std::isnan(rows_[at])) ++missing;
-      else if (texts) ++with_text[size_t(rows_[at])];
-    }
+    for (size_t at = column.place; texts && at < rows_.size(); at += width_)
+      if (!std::isnan(rows_[at])) ++with_text[size_t(rows_[at])];
+    const int64_t missing = missing_[column.place];
     if (missing > 0 && !column.code.indicator)
       note(column, text("no value was missing in training; in ", missing, missing == 1 ? " row" : " rows",
                         " the mean, or no category, stands for it"));
@@ -204,6 +210,7 @@ class CodeCheck {
   const std::span<const float> rows_;
   const size_t width_;
   const DataContext& context_;
+  std::vector<int64_t> missing_;  // by place
 };
 
 }  // namespace

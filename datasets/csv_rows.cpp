@@ -5,10 +5,29 @@
 #include <exception>
 #include <limits>
 
+#include "datasets/line_pieces.h"
 #include "datasets/text_codes.h"
 #include "neon/core/threads.h"
 
 namespace neon {
+
+namespace {
+
+// Where the line behind byte `at` begins, or the file ends.
+size_t line_behind(const TextFile& file, size_t at) {
+  for (LinePieces pieces(file, at, file.size()); pieces.next();)
+    if (const size_t end = pieces.text().find_first_of("\r\n", pieces.from()); end != std::string_view::npos)
+      return end + 1 + pieces.shift();
+  return file.size();
+}
+
+std::string_view kept(std::string_view cell, std::pmr::memory_resource& room) {
+  auto* const to = static_cast<char*>(room.allocate(cell.size(), 1));
+  std::ranges::copy(cell, to);
+  return {to, cell.size()};
+}
+
+}  // namespace
 
 // Lines that one thread reads, and where their rows go.
 struct CsvRows::Part {
@@ -22,8 +41,10 @@ struct CsvRows::Part {
   float* features = nullptr;
   std::vector<std::string_view*> targets;
   std::vector<Table::Unescaped> unescaped;
-  std::map<size_t, TextCodes> texts;  // by column
-  std::map<size_t, Odd> odd;          // by column
+  std::unique_ptr<std::pmr::monotonic_buffer_resource> room;  // of targets; null where the text stays
+  size_t shift = 0;                                           // from a place in the piece to that in the file
+  std::map<size_t, TextCodes> texts;                          // by column
+  std::map<size_t, Odd> odd;                                  // by column
   std::exception_ptr trouble;
 };
 
@@ -42,29 +63,41 @@ CsvRows::CsvRows(const CsvParams& params, const MissingMarks& missing, const Tab
 
 // Parts end where lines do. A line end in a quoted cell does not end a line, so a file with quotes is one part. A file
 // whose lines are too short for their columns is one part, too, since a row is wrong.
-std::vector<CsvRows::Part> CsvRows::parts_of(size_t begin, const Table& table) const {
+std::vector<CsvRows::Part> CsvRows::parts_of(const Table& table) const {
   constexpr size_t kLeast = size_t(1) << 20;
-  const std::string_view all = table.file->text();
-  const size_t bytes = all.size() - begin;
-  const bool quotes = all.find('"', begin) != all.npos;
-  const size_t count = quotes ? 1 : std::clamp<size_t>(bytes / kLeast, 1, size_t(available_threads()));
+  const TextFile& file = *table.file;
+  const size_t begin = table.rows_begin, bytes = file.size() - begin;
+  const size_t count = std::clamp<size_t>(bytes / kLeast, 1, size_t(available_threads()));
   std::vector<Part> out(count);
   for (size_t k = 0; k < count; ++k) {
     out[k].begin = k == 0 ? begin : out[k - 1].end;
-    const size_t line_end = all.find_first_of("\r\n", std::max(begin + bytes / count * (k + 1), out[k].begin));
-    out[k].end = k + 1 == count || line_end == all.npos ? all.size() : line_end + 1;
+    out[k].end =
+        k + 1 == count ? file.size() : line_behind(file, std::max(begin + bytes / count * (k + 1), out[k].begin));
   }
+  std::vector<int> quotes(count);
 #pragma omp parallel for num_threads(int(count)) schedule(static, 1)
-  for (size_t k = 0; k < count; ++k)
-    out[k].most = CsvReader(all, table.delimiter, "", out[k].begin, out[k].end).count_lines();
+  for (size_t k = 0; k < count; ++k) try {
+      for (LinePieces pieces(file, out[k].begin, out[k].end); pieces.next();) {
+        const LineCount counted = count_lines(pieces.lines());
+        out[k].most += counted.lines;
+        quotes[k] += counted.quotes;
+      }
+    } catch (...) {
+      out[k].trouble = std::current_exception();
+    }
   int64_t rows = 0;
-  for (const Part& part : out) rows += part.most;
+  for (const Part& part : out) {
+    if (part.trouble) std::rethrow_exception(part.trouble);
+    rows += part.most;
+  }
   const auto fit = int64_t((bytes + 1) / table.columns);  // a cell and what ends it take a byte at least
-  if (rows <= fit) return out;
+  const bool quoted = std::ranges::any_of(quotes, [](int found) { return found > 0; });
+  if (rows <= fit && !quoted) return out;
+  if (quoted) file.text();
   std::vector<Part> one(1);
   one[0].begin = begin;
-  one[0].end = all.size();
-  one[0].most = fit;
+  one[0].end = file.size();
+  one[0].most = std::min(rows, fit);
   return one;
 }
 
@@ -75,6 +108,7 @@ void CsvRows::place(std::vector<Part>& parts, Table& table) {
   for (Part& part : parts) {
     part.rows = 0;
     part.features = features;
+    part.room.reset(table.file->is_held() ? nullptr : new std::pmr::monotonic_buffer_resource);
     part.targets.clear();
     for (auto& column : table.targets) part.targets.push_back(column.data() + first);
     part.unescaped.clear();
@@ -90,10 +124,10 @@ void CsvRows::place(std::vector<Part>& parts, Table& table) {
 }
 
 // Expects texts where the first records have nothing else, so that their rows need not be read again.
-void CsvRows::expect_texts(size_t begin, const Table& table) try {
+void CsvRows::expect_texts(const Table& table) try {
   constexpr int kRecords = 100;
   std::vector<int> texts(use_.size()), numbers(use_.size());
-  CsvReader reader(table.file->text(), table.delimiter, table.path, begin);
+  CsvReader reader(table.file->head(), table.delimiter, table.path, table.rows_begin);
   std::vector<CsvCell> cells;
   double value = 0;
   for (int record = 0; record < kRecords && reader.next(cells); ++record)
@@ -107,7 +141,6 @@ void CsvRows::expect_texts(size_t begin, const Table& table) try {
 
 // Refuses the columns that were expected to have texts, and mostly have numbers.
 void CsvRows::check_expected(const Table& table) const {
-  CsvReader reader(table.file->text(), table.delimiter, table.path);
   for (const size_t column : expected_) {
     const ColumnTexts& found = table.texts.at(place_[column]);
     int64_t numbers = 0, texts = 0;
@@ -118,19 +151,32 @@ void CsvRows::check_expected(const Table& table) const {
       (is_number ? numbers : texts) += found.rows[k];
       if (!is_number) first = found.first[k];
     }
-    if (numbers > texts) refuse_text(reader, first, column, table);
+    if (numbers > texts) refuse_text(first, column, table);
   }
 }
 
-void CsvRows::refuse_text(CsvReader& reader, size_t at, size_t column, const Table& table) const {
-  reader.go_to(at);
+void CsvRows::refuse_text(size_t at, size_t column, const Table& table) const {
+  CsvReader reader(table.file->text(), table.delimiter, table.path, at);
   fail_at_cell(reader, reader.cell(), column, table,
                "; mend the cell, or give the column a kind, category or ignore, under columns");
 }
 
 void CsvRows::read(size_t begin, Table& table) {
-  expect_texts(begin, table);
-  std::vector<Part> parts = parts_of(begin, table);
+  table.rows_begin = begin;
+  expect_texts(table);
+  const std::vector<CellUse> use = use_;
+  if (!table.file->is_held()) try {
+      return read_all(table);
+    } catch (const Error&) {  // the whole text has the places that messages tell
+      table.file->text();
+      table.texts.clear();
+      use_ = use;
+    }
+  read_all(table);
+}
+
+void CsvRows::read_all(Table& table) {
+  std::vector<Part> parts = parts_of(table);
   int64_t most = 0;
   for (const Part& part : parts) most += part.most;
   table.features = Tensor(DType::f32, {most, int64_t(layout_.features)});
@@ -140,9 +186,15 @@ void CsvRows::read(size_t begin, Table& table) {
     place(parts, table);
     read_parts(parts, table);
   } while (found_texts(parts, table));
+  for (const Part& part : parts)
+    if (parts.size() > 1 && part.rows < part.most)
+      fail(ErrorKind::data, table.path, ": was changed while neon read it");
   join_texts(parts, table);
   check_expected(table);
-  for (Part& part : parts) std::ranges::move(part.unescaped, std::back_inserter(table.unescaped));
+  for (Part& part : parts) {
+    std::ranges::move(part.unescaped, std::back_inserter(table.unescaped));
+    if (part.room) table.rooms.push_back(std::move(part.room));
+  }
   if (const int64_t rows = parts.back().rows; rows < parts.back().most) {  // only where the parts are one
     table.features = table.features.rows(0, rows);
     for (auto& column : table.targets) column.resize(size_t(rows));
@@ -172,13 +224,12 @@ bool CsvRows::found_texts(const std::vector<Part>& parts, const Table& table) {
       all.count += found.count;
     }
   }
-  CsvReader reader(table.file->text(), table.delimiter, table.path);
   for (const auto& [column, found] : odd) {
     int64_t numbers = 0;
     for (const Part& part : parts)
       for (int64_t row = 0; row < part.rows; ++row)
         numbers += !std::isnan(part.features[row * int64_t(layout_.features) + int64_t(place_[column])]);
-    if (numbers > found.count) refuse_text(reader, found.first, column, table);
+    if (numbers > found.count) refuse_text(found.first, column, table);
     use_[column] = CellUse::text;
   }
   return !odd.empty();
@@ -211,8 +262,11 @@ void CsvRows::join_texts(std::vector<Part>& parts, Table& table) {
 void CsvRows::read_part(Part& part, const Table& table) const {
   for (size_t i = 0; i < use_.size(); ++i)
     if (layout_.feature[i] && use_[i] == CellUse::text) part.texts[place_[i]];
-  CsvReader reader(table.file->text(), table.delimiter, table.path, part.begin, part.end);
-  for (; reader.start_record(); ++part.rows) read_row(reader, part, table);
+  for (LinePieces pieces(*table.file, part.begin, part.end); pieces.next();) {
+    CsvReader reader(pieces.text(), table.delimiter, table.path, pieces.from(), pieces.to());
+    part.shift = pieces.shift();
+    for (; reader.start_record(); ++part.rows) read_row(reader, part, table);
+  }
 }
 
 void CsvRows::read_row(CsvReader& reader, Part& part, const Table& table) const {
@@ -244,12 +298,12 @@ void CsvRows::read_cell(CsvReader& reader, size_t column, Part& part, const Tabl
   if (missing_.contains(cell.text)) {
     if (!params_.impute) fail_at_cell(reader, cell, column, table, "");
   } else if (texts) {
-    to = float(part.texts[place_[column]].code_of(cell.text, cell.at));
+    to = float(part.texts[place_[column]].code_of(cell.text, cell.at + part.shift));
   } else if (parse_f32(cell.text, value, table.decimal)) {
     to = float(value);
   } else if (use_[column] == CellUse::any && !parse_number(cell.text, value, table.decimal)) {
     Part::Odd& odd = part.odd[column];
-    if (odd.count++ == 0) odd.first = cell.at;
+    if (odd.count++ == 0) odd.first = cell.at + part.shift;
   } else {
     fail_at_cell(reader, cell, column, table, "; the kind category, under columns, takes texts");
   }
@@ -259,14 +313,14 @@ std::string_view CsvRows::target(const CsvCell& cell, Part& part, const Table& t
   double value = 0;
   const size_t comma = table.decimal == ',' ? cell.text.find(',') : cell.text.npos;
   const bool point = comma != cell.text.npos && parse_number(cell.text, value, ',');
-  if (!cell.escaped && !point) return cell.text;
+  if (!cell.escaped && !point) return part.room ? kept(cell.text, *part.room) : cell.text;
   std::string own(cell.text);
   if (point) own[comma] = '.';
-  part.unescaped.push_back({std::make_unique<const std::string>(std::move(own)), cell.at});
+  part.unescaped.push_back({std::make_unique<const std::string>(std::move(own)), cell.at + part.shift});
   return *part.unescaped.back().text;
 }
 
-void CsvRows::fail_at_cell(CsvReader& reader, const CsvCell& cell, size_t column, const Table& table,
+void CsvRows::fail_at_cell(const CsvReader& reader, const CsvCell& cell, size_t column, const Table& table,
                            const char* advice) const {
   const bool first = params_.header == "auto" && table.names.empty() && cell.at == first_[column].at;
   reader.fail_at(cell.at, text(table.column_text(column), ": ", no_f32_text(cell.text, missing_, advice),

@@ -15,25 +15,27 @@ class CsvRows {
   CsvRows(const CsvParams& params, const MissingMarks& missing, const TableLayout& layout,
           const std::vector<CsvCell>& first);
 
-  // Reads from byte `begin` of the file's text to its end into features, texts, targets and unescaped; the rest of the
-  // table is known. A column that may have any cells is read
-  // as texts where its first cells are texts. Where a text comes later, all rows are read again.
+  // Reads from byte `begin` of the file's text to its end into features, texts, targets and their memory; the rest of
+  // the table is known. A column that may have any cells is read as texts where its first cells are texts. Where a text
+  // comes later, all rows are read again. A file that is not held is read in pieces. Its whole text is read where cells
+  // are quoted, and where a fault is to be reported.
   void read(size_t begin, Table& table);
 
  private:
   struct Part;
-  std::vector<Part> parts_of(size_t begin, const Table& table) const;
+  void read_all(Table& table);
+  std::vector<Part> parts_of(const Table& table) const;
   void place(std::vector<Part>& parts, Table& table);
   void read_parts(std::vector<Part>& parts, Table& table) const;
   void read_part(Part& part, const Table& table) const;
   void read_row(CsvReader& reader, Part& part, const Table& table) const;
   void read_cell(CsvReader& reader, size_t column, Part& part, const Table& table, float& to) const;
   std::string_view target(const CsvCell& cell, Part& part, const Table& table) const;
-  [[noreturn]] void fail_at_cell(CsvReader& reader, const CsvCell& cell, size_t column, const Table& table,
+  [[noreturn]] void fail_at_cell(const CsvReader& reader, const CsvCell& cell, size_t column, const Table& table,
                                  const char* advice) const;
-  void expect_texts(size_t begin, const Table& table);
+  void expect_texts(const Table& table);
   void check_expected(const Table& table) const;
-  [[noreturn]] void refuse_text(CsvReader& reader, size_t at, size_t column, const Table& table) const;
+  [[noreturn]] void refuse_text(size_t at, size_t column, const Table& table) const;
   bool found_texts(const std::vector<Part>& parts, const Table& table);
   static void join_texts(std::vector<Part>& parts, Table& table);
 

@@ -6,6 +6,7 @@
 #include "datasets/csv_columns.h"
 #include "datasets/csv_dialect.h"
 #include "datasets/csv_rows.h"
+#include "datasets/line_pieces.h"
 #include "datasets/table_header.h"
 
 namespace neon {
@@ -19,13 +20,14 @@ class TableReader {
         former_(former),
         plain_(plain),
         missing_(params.missing),
-        file_(std::make_shared<const TextFile>(path)),
-        dialect_(find_dialect(file_->text(), path, params.delimiter, params.decimal)),
-        reader_(file_->text(), dialect_.delimiter, path) {
+        file_(opened(path)),
+        dialect_(find_dialect(file_->head(), path, params.delimiter, params.decimal)),
+        reader_(file_->head(), dialect_.delimiter, path) {
     table_.path = path;
     table_.file = file_;
     table_.delimiter = dialect_.delimiter;
     table_.decimal = dialect_.decimal;
+    if (dialect_.decimal == ',') file_->text();  // in which has_point() finds cells
   }
 
   Table read(TableLayout& layout) {
@@ -46,6 +48,19 @@ class TableReader {
   }
 
  private:
+  // A large file stays on disk, where its first lines say enough: quotes may have line ends between them.
+  static std::shared_ptr<const TextFile> opened(const std::string& path) {
+    constexpr int64_t kHeld = int64_t(1) << 23, kHead = int64_t(1) << 20, kLeastLines = 200;
+    auto out = std::make_shared<const TextFile>(path, kHeld, kHead);
+    if (out->is_held()) return out;
+    const std::string_view head = out->head();
+    const size_t second = std::min(head.find_first_of("\r\n"), head.size());
+    const auto quotes = std::ranges::count(head.substr(0, second), '"');
+    const LineCount others = count_lines(head.substr(second));
+    if (quotes % 2 != 0 || others.quotes || others.lines < kLeastLines) out->text();
+    return out;
+  }
+
   // Whether the first line has the names of the columns that a net was trained with.
   bool has_former_names() const {
     return former_ && !former_->features.empty() &&
@@ -136,6 +151,12 @@ void check_targets(const CsvParams& params) {
 void Table::fail_at_target(size_t row, size_t k, const std::string& message) const {
   const std::string_view cell = targets[k][row];
   const std::string_view all = file->text();
+  if (!rooms.empty()) {
+    CsvReader reader(all, delimiter, path, rows_begin);
+    std::vector<CsvCell> cells;
+    for (size_t i = 0; i <= row; ++i) reader.next(cells);
+    reader.fail_at(cells.at(target_columns[k]).at, message);
+  }
   size_t at = size_t(cell.data() - all.data());
   for (const Unescaped& other : unescaped)
     if (other.text->data() == cell.data()) at = other.at;
@@ -144,10 +165,11 @@ void Table::fail_at_target(size_t row, size_t k, const std::string& message) con
 }
 
 bool Table::has_point(size_t row, size_t k) const {
+  if (decimal != ',') return false;
   const std::string_view cell = targets[k][row], all = file->text();
   double value = 0;
   const bool as_written = cell.data() >= all.data() && cell.data() < all.data() + all.size();  // not 1,5 as 1.5
-  return decimal == ',' && as_written && cell.find('.') != cell.npos && parse_number(cell, value);
+  return as_written && cell.find('.') != cell.npos && parse_number(cell, value);
 }
 
 void Table::fail_at(size_t at, const std::string& message) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -93,7 +94,10 @@ struct Table {
   Tensor features;                      // (rows, used columns) f32: numbers, or codes of texts; NaN: missing
   std::map<size_t, ColumnTexts> texts;  // of the columns of texts, by their place among the features
   std::vector<size_t> target_columns;
-  std::vector<std::vector<std::string_view>> targets;  // of each, by row; in the file's text, or in `unescaped`
+  std::vector<std::vector<std::string_view>> targets;  // of each, by row; in the file's text, `unescaped` or `rooms`
+  size_t rows_begin = 0;                               // in the file's text
+  // Memory of targets, where the file's text was never in memory as a whole.
+  std::vector<std::unique_ptr<std::pmr::monotonic_buffer_resource>> rooms;
   // Targets that had "" in them, and where they stand.
   struct Unescaped {
     std::unique_ptr<const std::string> text;
@@ -128,10 +132,10 @@ struct TableLayout {
 // Throws a config error where both `target` and `targets` are given, or `task` beside `targets`.
 void check_targets(const CsvParams& params);
 
-// Reads all of it, with all threads where no cell is quoted. A column with a text is a column of texts. `former` has
-// the features and their kinds where another table has decided them; `plain`: all columns are numbers. Throws a data
-// error with file:line:column for a fault in the file. Throws a config error for a column that does not exist, and for
-// a first line that may be a header or a sample.
+// Reads all of it, with all threads where no cell is quoted. A large file is read in pieces. A column with a text is a
+// column of texts. `former` has the features and their kinds where another table has decided them; `plain`: all columns
+// are numbers. Throws a data error with file:line:column for a fault in the file. Throws a config error for a column
+// that does not exist, and for a first line that may be a header or a sample.
 Table read_table(const CsvParams& params, const std::string& path, TableLayout& layout,
                  const TableColumns* former = nullptr, bool plain = false);
 

@@ -65,17 +65,37 @@ std::vector<NamedText> texts_of_archive(const std::string& path) {
   return out;
 }
 
-TextFile::TextFile(const std::string& path) {
+TextFile::TextFile(const std::string& path) : TextFile(path, INT64_MAX, 0) {}
+
+TextFile::TextFile(const std::string& path, int64_t held, int64_t head) {
   GzipReader reader(path);
   const int64_t size = reader.plain_size();
   if (size <= 0) {
     unpacked_ = read_maybe_gzip(reader);
     text_ = unpacked_;
-    return;
+  } else if (size <= held) {
+    plain_ = Tensor(DType::u8, {size});
+    auto* const to = reinterpret_cast<char*>(plain_.as<uint8_t>().data());
+    text_ = {to, reader.read(to, size_t(size))};
+  } else {
+    source_ = std::make_unique<const FileSource>(path);
+    head_.resize(size_t(head));
+    source_->read_at(0, head_.data(), head_.size());
+    head_.resize(head_.find_last_of("\r\n") + 1);
   }
-  plain_ = Tensor(DType::u8, {size});
-  auto* const to = reinterpret_cast<char*>(plain_.as<uint8_t>().data());
-  text_ = {to, reader.read(to, size_t(size))};
+  size_ = source_ ? size_t(source_->size()) : text_.size();
 }
+
+TextFile::~TextFile() = default;
+
+std::string_view TextFile::text() const {
+  if (is_held()) return text_;
+  plain_ = Tensor(DType::u8, {int64_t(size_)});
+  auto* const to = reinterpret_cast<char*>(plain_.as<uint8_t>().data());
+  read(0, to, size_);
+  return text_ = {to, size_};
+}
+
+void TextFile::read(size_t at, char* to, size_t size) const { source_->read_at(int64_t(at), to, size); }
 
 }  // namespace neon

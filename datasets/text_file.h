@@ -1,6 +1,7 @@
 // The text of a file, plain or gzip, in memory that the system gives in large pages. A plain file of 100 MB is read
 // three times as fast as into a string, which is filled with zeros first and grows.
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,15 +11,31 @@
 
 namespace neon {
 
+class FileSource;
+
 class TextFile {
  public:
   explicit TextFile(const std::string& path);
-  std::string_view text() const { return text_; }
+  // Reads only the first lines, in about `head` bytes, of a plain file of more than `held` bytes.
+  TextFile(const std::string& path, int64_t held, int64_t head);
+  ~TextFile();
+
+  // All of it. A file that is not held is read when this is first called, so not by several threads at once.
+  std::string_view text() const;
+  bool is_held() const { return !text_.empty() || size_ == 0; }
+  size_t size() const { return size_; }
+  // The whole text where it is held; otherwise its first lines, which are whole.
+  std::string_view head() const { return is_held() ? text_ : head_; }
+  // Bytes of the file, by any thread; for a plain file that is not held.
+  void read(size_t at, char* to, size_t size) const;
 
  private:
-  Tensor plain_;          // of a plain file
+  size_t size_ = 0;
+  mutable Tensor plain_;  // of a plain file
   std::string unpacked_;  // of a gzip file
-  std::string_view text_;
+  mutable std::string_view text_;
+  std::unique_ptr<const FileSource> source_;
+  std::string head_;
 };
 
 struct NamedText {

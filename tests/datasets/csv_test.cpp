@@ -3,7 +3,10 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 
+#include "datasets/csv_table.h"
+#include "datasets/line_pieces.h"
 #include "datasets/table_cell.h"
 #include "support.h"
 
@@ -157,4 +160,98 @@ TEST_CASE("a line has so many cells at most, and no more are held") {
   const std::string commas(CsvReader::kMostCells + 10, ',');
   CHECK(error_of([&] { parse(commas); }) == text("data: a.csv:1:", CsvReader::kMostCells + 1,
                                                  ": this row has more than ", CsvReader::kMostCells, " cells"));
+}
+
+TEST_CASE("lines that are not blank are counted") {
+  uint64_t state = 7;
+  for (int i = 0; i < 400; ++i) {
+    std::string text;
+    for (int k = 0; k < i; ++k) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      text += std::string_view("1a, \n\r ,\"11111111")[(state >> 33) % (i % 2 ? 17 : 6)];
+    }
+    int64_t lines = 0;
+    bool blank = true;
+    for (const char c : text + "\n") {
+      const bool end = c == '\n' || c == '\r';
+      lines += end && !blank;
+      blank = end || (blank && c == ' ');
+    }
+    INFO(text);
+    CHECK(count_lines(text).lines == lines);
+    CHECK(count_lines(text).quotes == (text.find('"') != text.npos));
+  }
+}
+
+namespace {
+
+// A table larger than what read_table() keeps in memory: numbers, a colour, numbers, and the target. `change` may alter
+// the line of a row.
+constexpr int kRowsOfLarge = 130000;
+
+std::string large_table(const std::string& end, const std::function<void(int, std::string&)>& change) {
+  const std::string colours[] = {"red", "green", "blue"};
+  std::string out = "a,b,colour,c,\"y\"" + end;
+  for (int i = 0; i < kRowsOfLarge; ++i) {
+    std::string line = text(0.25 * i, ",-", i, ".5,", colours[i % 3], ",", 1000000 - i);
+    line += std::string(size_t(60 - std::min<size_t>(line.size(), 60)), ' ') + text(",", i, ".125");
+    change(i, line);
+    out += line + end;
+  }
+  return out;
+}
+
+Table read_large(const TempDir& dir, const std::string& content) {
+  CsvParams params;
+  params.path = dir.write("large.csv", content);
+  TableLayout layout;
+  return read_table(params, params.path, layout);
+}
+
+void check_large(const Table& table) {
+  REQUIRE(table.features.shape() == Shape{kRowsOfLarge, 4});
+  REQUIRE(table.texts.at(2).texts == std::vector<std::string>{"red", "green", "blue"});
+  const auto x = table.features.as<float>();
+  int64_t wrong = 0;
+  for (int i = 0; i < kRowsOfLarge; ++i) {
+    const float* const row = x.data() + 4 * i;
+    wrong += row[0] != float(0.25 * i) || row[1] != float(-0.5 - i) || row[2] != float(i % 3) ||
+             row[3] != float(1000000 - i);
+    wrong += table.targets[0][size_t(i)] != text(i, ".125");
+  }
+  CHECK(wrong == 0);
+}
+
+}  // namespace
+
+TEST_CASE("a large table is read in pieces, and faults are told as ever") {
+  const TempDir dir;
+  const auto as_it_is = [](int, std::string&) {};
+  for (const char* end : {"\n", "\r\n"}) {
+    const Table table = read_large(dir, large_table(end, as_it_is));
+    CHECK_FALSE(table.file->is_held());
+    check_large(table);
+    CHECK(error_of([&] { table.fail_at_target(70000, 0, "is wrong"); }) ==
+          "data: " + table.path + ":70002:62: is wrong");
+    CHECK(error_of([&] { table.fail_at(table.texts.at(2).first[1], "here"); }) ==
+          "data: " + table.path + ":3:11: here");
+  }
+  const auto with = [&](int row, const std::string& from, const std::string& to) {
+    return large_table("\n", [&](int i, std::string& line) {
+      if (i == row) line.replace(line.find(from), from.size(), to);
+    });
+  };
+  // A quote anywhere, a blank line, and a line longer than a piece.
+  check_large(read_large(dir, with(100000, "green", "\"green\"")));
+  check_large(read_large(dir, with(99999, "red", "red  ") + " \n\n"));
+  check_large(read_large(dir, with(99999, "red", std::string(3 << 20, ' ') + "red")));
+  CHECK(error_of([&] { read_large(dir, with(100000, "25000", "x25000")); }) ==
+        "data: " + dir.path() +
+            "/large.csv:100002:1: column 'a': expected a number, found 'x25000'; mend the cell, or "
+            "give the column a kind, category or ignore, under columns");
+  CHECK(error_of([&] { read_large(dir, with(100000, "25000", "1e99")); }) ==
+        "data: " + dir.path() +
+            "/large.csv:100002:1: column 'a': expected a number up to f32's largest, 3.4e38, found '1e99'");
+  CHECK(error_of([&] { read_large(dir, with(100000, "25000,", "")); }) ==
+        "data: " + dir.path() + "/large.csv:100002:56: this row has 4 cells, the first row 5");
 }

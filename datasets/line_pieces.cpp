@@ -1,0 +1,85 @@
+#include "datasets/line_pieces.h"
+
+#include <emmintrin.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "datasets/short_numbers.h"
+
+namespace neon {
+
+namespace {
+
+constexpr size_t kBytesOfPiece = size_t(1) << 19;
+
+bool is_line_end(char c) { return c == '\n' || c == '\r'; }
+
+// A bit for each of 64 bytes.
+struct LineBits {
+  uint64_t ends = 0;
+  bool quotes = false;
+};
+
+LineBits line_bits(const char* at) {
+  LineBits out;
+  __m128i quotes = _mm_setzero_si128();
+  for (int k = 0; k < 4; ++k) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at) + k);
+    const auto are = [&](char c) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(c)); };
+    out.ends |= uint64_t(unsigned(_mm_movemask_epi8(_mm_or_si128(are('\n'), are('\r'))))) << (16 * k);
+    quotes = _mm_or_si128(quotes, are('"'));
+  }
+  out.quotes = _mm_movemask_epi8(quotes) != 0;
+  return out;
+}
+
+}  // namespace
+
+LineCount count_lines(std::string_view text) {
+  LineCount out;
+  const auto add_line = [&](size_t at) {
+    const size_t first = text.find_first_not_of(' ', at);
+    out.lines += first != text.npos && !is_line_end(text[first]);
+  };
+  size_t at = 0;
+  bool behind_end = true;  // a line begins at `at`
+  for (constexpr size_t kBits = 64; at + kBits <= text.size(); at += kBits) {
+    const LineBits bits = line_bits(text.data() + at);
+    uint64_t begins = ~bits.ends & (bits.ends << 1 | uint64_t(behind_end));
+    for (; begins != 0; begins &= begins - 1) add_line(at + size_t(std::countr_zero(begins)));
+    behind_end = bits.ends >> (kBits - 1) != 0;
+    out.quotes = out.quotes || bits.quotes;
+  }
+  for (; at < text.size(); ++at) {
+    if (behind_end && !is_line_end(text[at])) add_line(at);
+    behind_end = is_line_end(text[at]);
+    out.quotes = out.quotes || text[at] == '"';
+  }
+  return out;
+}
+
+LinePieces::LinePieces(const TextFile& file, size_t begin, size_t end) : file_(file), begin_(begin), end_(end) {}
+
+bool LinePieces::next() {
+  begin_ += to_ - from_;
+  if (begin_ == end_) return false;
+  if (file_.is_held()) {
+    text_ = file_.text();
+    from_ = begin_;
+    to_ = end_;
+    return true;
+  }
+  from_ = kBytesBefore;
+  for (size_t most = kBytesOfPiece;; most *= 2) {  // more for a line that is longer
+    const size_t size = std::min(most, end_ - begin_);
+    room_.resize(std::max(room_.size(), from_ + size));
+    file_.read(begin_, room_.data() + from_, size);
+    text_ = std::string_view(room_).substr(0, from_ + size);
+    to_ = size == end_ - begin_ ? text_.size() : text_.find_last_of("\r\n") + 1;
+    if (to_ > from_) return true;
+  }
+}
+
+}  // namespace neon
