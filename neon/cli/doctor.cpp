@@ -215,7 +215,7 @@ int run_doctor(const CommandLine& command) {
   GpuModule* module = gpu_module(why_not);
   if (!module) {
     const bool no_driver = why_not.find("no NVIDIA driver was found") != why_not.npos;
-    line("GPU", text("not used: ", why_not, no_driver ? "; to use one, install the driver (docs/gpu.md)" : ""));
+    line("GPU", text("not used: ", why_not, no_driver ? " (docs/gpu.md)" : ""));
     return whole ? 0 : exit_code(ErrorKind::failed);
   }
   line("driver", driver_text(*module));

@@ -186,7 +186,8 @@ class Verbs(Case):
     def test_doctor_says_how_to_get_a_gpu(self):
         said = self.neon("doctor", code=None).out
         if "no NVIDIA driver was found" in said:
-            self.assertIn("; to use one, install the driver (docs/gpu.md)", said)
+            self.assertIn("pass the GPU into the container (docs/gpu.md)\n", said)
+            self.assertEqual(said.count("install the driver"), 1, said)
 
 
 if __name__ == "__main__":
