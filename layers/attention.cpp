@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "layers/cells.h"
+#include "layers/default_init.h"
 #include "layers/projection.h"
 #include "layers/split_linear.h"
 
@@ -27,8 +28,7 @@ struct MultiHeadAttentionParams {
       "Numbers of a query, key or value of a head. 0: the features of a step divided by heads.", at_least(0));
     p("nout", &MultiHeadAttentionParams::nout, "Outputs of a step. 0: as many as its features.", at_least(0),
       Alias{"output_size"});
-    p("init", &MultiHeadAttentionParams::init, "Initializer of the weights, as in init: GlorotUniform.",
-      Alias{"weight_init"}, Required{});
+    p("init", &MultiHeadAttentionParams::init, kProductInitSentence, Alias{"weight_init"});
     p("bias", &MultiHeadAttentionParams::bias,
       "Initializer of the biases of queries, keys, values and outputs. Without it the layer has no biases.");
     p("causal", &MultiHeadAttentionParams::causal,
@@ -45,6 +45,7 @@ struct MultiHeadAttentionParams {
 
 struct MultiHeadAttention : Parametrized<Layer, MultiHeadAttentionParams> {
   explicit MultiHeadAttention(MultiHeadAttentionParams given) : Parametrized(std::move(given)) {
+    params.init = init_or_default(params.init, WeightUse::product);
     if (params.heads % key_heads())
       fail(ErrorKind::config, "kv_heads ", params.kv_heads, " does not divide heads ", params.heads,
            ": each head of keys is shared by as many heads of queries");

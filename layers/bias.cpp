@@ -1,4 +1,5 @@
 // Bias: one number added to each feature; to each feature map where there are pixels.
+#include "layers/default_init.h"
 #include "layers/linear.h"
 #include "layers/split_linear.h"
 
@@ -40,11 +41,13 @@ namespace {
 
 struct BiasParams {
   Made<Initializer> init;
-  static void describe(auto&& p) { p("init", &BiasParams::init, "Initializer of the numbers added.", Required{}); }
+  static void describe(auto&& p) { p("init", &BiasParams::init, "Initializer of the numbers added. Default: 0."); }
 };
 
 struct Bias : Parametrized<Layer, BiasParams> {
-  using Parametrized::Parametrized;
+  explicit Bias(BiasParams given) : Parametrized(std::move(given)) {
+    params.init = init_or_default(params.init, WeightUse::shift);
+  }
   Expr forward(LayerContext& context, Expr x) const override { return bias(context, x, *params.init, context.layer); }
   bool takes_split() const override { return true; }
 };

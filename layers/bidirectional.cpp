@@ -1,6 +1,7 @@
 // Layers of recurrent cells that read sequences in both directions: the states from the first step on and those from
 // the last step back, side by side.
 #include "layers/cells.h"
+#include "layers/default_init.h"
 
 namespace neon {
 
@@ -93,7 +94,9 @@ Directions directions_of(const P& params, bool batch_norm) {
 
 template <CellType type, typename P, bool batch_norm = false>
 struct Bidirectional : Parametrized<Layer, P> {
-  using Parametrized<Layer, P>::Parametrized;
+  explicit Bidirectional(P given) : Parametrized<Layer, P>(std::move(given)) {
+    this->params.init = init_or_default(this->params.init, WeightUse::product);
+  }
   Expr forward(LayerContext& context, Expr x) const override {
     const P& params = this->params;
     check_sequence(context, x, "a recurrent layer");

@@ -1,6 +1,7 @@
 // Layers of binary weights (Courbariaux et al. 2016): products of signs, trained through real weights. The gradient
 // passes a sign where its input is within [-1, 1] and is 0 elsewhere.
 #include "backends/graph/sign_product.h"
+#include "layers/default_init.h"
 #include "layers/linear.h"
 
 namespace neon {
@@ -30,15 +31,17 @@ struct BinaryLinearParams {
   static void describe(auto&& p) {
     p("nout", &BinaryLinearParams::nout, "Number of outputs of a sample; classes: as many as the data set has classes.",
       at_least(1), Required{});
-    p("init", &BinaryLinearParams::init, "Initializer of the real weights, as in init: {Uniform: {low: -1, high: 1}}.",
-      Alias{"weight_init"}, Required{});
+    p("init", &BinaryLinearParams::init, "Initializer of the real weights. Default: {Uniform: {low: -1, high: 1}}.",
+      Alias{"weight_init"});
     p("binary_input", &BinaryLinearParams::binary_input,
       "Takes the signs of the inputs; false, for a first layer, takes the inputs as they are.");
   }
 };
 
 struct BinaryLinear : Parametrized<Layer, BinaryLinearParams> {
-  using Parametrized::Parametrized;
+  explicit BinaryLinear(BinaryLinearParams given) : Parametrized(std::move(given)) {
+    params.init = init_or_default(params.init, WeightUse::signs);
+  }
   Expr forward(LayerContext& context, Expr x) const override {
     return binary_product(context, x, params.nout.of(context), *params.init, params.binary_input);
   }
@@ -65,6 +68,7 @@ struct BinaryAffineParams : BinaryLinearParams {
 
 struct BinaryAffine : Parametrized<Layer, BinaryAffineParams> {
   explicit BinaryAffine(BinaryAffineParams given) : Parametrized(std::move(given)) {
+    params.init = init_or_default(params.init, WeightUse::signs);
     if (params.bias && params.batch_norm)
       fail(ErrorKind::config, "bias and batch_norm are both given; batch norm has a shift of its own, leave bias out");
   }

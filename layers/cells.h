@@ -15,8 +15,9 @@ struct CellParams {
   static void describe(auto&& p) {
     p("output_size", &CellParams::output_size, "Number of units: the state, and the output of a step, has so many.",
       at_least(1), Required{}, Alias{"nout"});
-    p("init", &CellParams::init, "Initializer of the weights, which fills those of each gate by themselves.",
-      Alias{"weight_init"}, Required{});
+    p("init", &CellParams::init,
+      "Initializer of the weights, which fills those of each gate by themselves. Default: GlorotUniform.",
+      Alias{"weight_init"});
     p("init_inner", &CellParams::init_inner, "Initializer of the weights of the state. Default: init.");
     p("bias", &CellParams::bias, "Initializer of the biases, as in bias: {Constant: 1}. Default: 0.");
     p("activation", &CellParams::activation, "Activation of the state. Default: Tanh.");

@@ -3,6 +3,7 @@
 #include "backends/graph/attention.h"
 #include "backends/graph/ops.h"
 #include "layers/cells.h"
+#include "layers/default_init.h"
 #include "layers/linear.h"
 #include "layers/projection.h"
 
@@ -21,15 +22,16 @@ struct DotAttentionParams {
     p("score", &DotAttentionParams::score,
       "How a step x and a step s of the other sequence agree: dot, their product x s; general, x W_score s.",
       one_of({"dot", "general"}));
-    p("init", &DotAttentionParams::init, "Initializer of the weights, as in init: GlorotUniform.", Alias{"weight_init"},
-      Required{});
+    p("init", &DotAttentionParams::init, kProductInitSentence, Alias{"weight_init"});
     p("bias", &DotAttentionParams::bias, "Initializer of the biases. Without it the layer has no biases.");
     p("activation", &DotAttentionParams::activation, "Activation of the outputs. Default: Tanh.");
   }
 };
 
 struct DotAttention : Parametrized<Layer, DotAttentionParams> {
-  using Parametrized::Parametrized;
+  explicit DotAttention(DotAttentionParams given) : Parametrized(std::move(given)) {
+    params.init = init_or_default(params.init, WeightUse::product);
+  }
   int most_inputs() const override { return 2; }
   // The encoder's states are all there before the decoder's first step.
   Sight sight() const override { return common.inputs.size() == 2 ? Sight::any : Sight::step; }

@@ -1,4 +1,5 @@
 // Tokens as rows of a trained table, and as vectors of 0 and 1.
+#include "layers/default_init.h"
 #include "layers/split_linear.h"
 
 namespace neon {
@@ -24,8 +25,8 @@ struct EmbeddingParams {
   static void describe(auto&& p) {
     p("embedding_dim", &EmbeddingParams::embedding_dim, "Numbers that stand for a token.", at_least(1), Required{},
       Alias{"nout"});
-    p("init", &EmbeddingParams::init, "Initializer of the table, as in init: {Gaussian: {scale: 0.02}}.",
-      Alias{"weight_init"}, Required{});
+    p("init", &EmbeddingParams::init, "Initializer of the table. Default: {Gaussian: {scale: 0.02}}.",
+      Alias{"weight_init"});
     p("vocab_size", &EmbeddingParams::vocab_size, "Rows of the table. 0: one for each token of the data set.",
       at_least(0));
     p("vectors", &EmbeddingParams::vectors,
@@ -38,7 +39,9 @@ struct EmbeddingParams {
 };
 
 struct Embedding : Parametrized<Layer, EmbeddingParams> {
-  using Parametrized::Parametrized;
+  explicit Embedding(EmbeddingParams given) : Parametrized(std::move(given)) {
+    params.init = init_or_default(params.init, WeightUse::table);
+  }
   Expr forward(LayerContext& context, Expr x) const override {
     check_tokens(context, x, "Embedding");
     const int64_t rows = params.vocab_size > 0 ? params.vocab_size : context.tokens, features = params.embedding_dim;

@@ -1,4 +1,5 @@
 // GatedMLP: the feed-forward part of a transformer with a gate (Shazeer 2020).
+#include "layers/default_init.h"
 #include "layers/linear.h"
 #include "layers/projection.h"
 #include "layers/split_linear.h"
@@ -14,8 +15,7 @@ struct GatedMlpParams {
   static void describe(auto&& p) {
     p("hidden", &GatedMlpParams::hidden, "Number of hidden units.", at_least(1), Required{});
     p("nout", &GatedMlpParams::nout, "Outputs of a sample or step. 0: as many as its features.", at_least(0));
-    p("init", &GatedMlpParams::init, "Initializer of the weights, as in init: GlorotUniform.", Alias{"weight_init"},
-      Required{});
+    p("init", &GatedMlpParams::init, kProductInitSentence, Alias{"weight_init"});
     p("bias", &GatedMlpParams::bias, "Initializer of the biases. Without it the layer has no biases.");
     p("activation", &GatedMlpParams::activation,
       "Activation of the gate: Swish makes it SwiGLU, Gelu GEGLU, Logistic GLU. Default: Swish.");
@@ -23,7 +23,9 @@ struct GatedMlpParams {
 };
 
 struct GatedMLP : Parametrized<Layer, GatedMlpParams> {
-  using Parametrized::Parametrized;
+  explicit GatedMLP(GatedMlpParams given) : Parametrized(std::move(given)) {
+    params.init = init_or_default(params.init, WeightUse::product);
+  }
   Expr forward(LayerContext& context, Expr x) const override {
     const Expr rows = as_rows(as_steps(context, x));
     const int64_t nout = params.nout > 0 ? params.nout : rows.shape()[1];

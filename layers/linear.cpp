@@ -51,8 +51,7 @@ struct LinearParams {
   static void describe(auto&& p) {
     p("nout", &LinearParams::nout, "Number of outputs of a sample; classes: as many as the data set has classes.",
       at_least(1), Required{});
-    p("init", &LinearParams::init, "Initializer of the weights, as in init: Kaiming. Default: GlorotUniform.",
-      Alias{"weight_init"});
+    p("init", &LinearParams::init, kProductInitSentence, Alias{"weight_init"});
     p("transpose", &LinearParams::transpose, kTransposeSentence);
   }
 };

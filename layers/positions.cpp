@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "layers/cells.h"
+#include "layers/default_init.h"
 
 namespace neon {
 
@@ -13,13 +14,15 @@ struct LearnedPositionsParams {
   static void describe(auto&& p) {
     p("steps", &LearnedPositionsParams::steps,
       "Number of positions in the table. 0: as many as the sequences have steps.", at_least(0));
-    p("init", &LearnedPositionsParams::init, "Initializer of the table, as in init: {Gaussian: {scale: 0.02}}.",
-      Alias{"weight_init"}, Required{});
+    p("init", &LearnedPositionsParams::init, "Initializer of the table. Default: {Gaussian: {scale: 0.02}}.",
+      Alias{"weight_init"});
   }
 };
 
 struct LearnedPositions : Parametrized<Layer, LearnedPositionsParams> {
-  using Parametrized::Parametrized;
+  explicit LearnedPositions(LearnedPositionsParams given) : Parametrized(std::move(given)) {
+    params.init = init_or_default(params.init, WeightUse::table);
+  }
   Sight sight() const override { return Sight::kept; }
   Expr forward(LayerContext& context, Expr x) const override {
     check_sequence(context, x, "LearnedPositions");

@@ -3,6 +3,7 @@
 #pragma once
 #include <string>
 
+#include "layers/default_init.h"
 #include "layers/linear.h"
 
 namespace neon {
@@ -14,8 +15,8 @@ struct RBMParams {
   std::string visible = "binary";
   static void describe(auto&& p) {
     p("nout", &RBMParams::nout, "Number of hidden units.", at_least(1), Required{});
-    p("init", &RBMParams::init, "Initializer of the weights, as in init: {Gaussian: {scale: 0.01}}.",
-      Alias{"weight_init"}, Required{});
+    p("init", &RBMParams::init, "Initializer of the weights. Default: {Gaussian: {scale: 0.01}}.",
+      Alias{"weight_init"});
     p("bias", &RBMParams::bias, "Initializer of the biases of the hidden units.");
     p("visible_bias", &RBMParams::visible_bias, "Initializer of the biases of the visible units.");
     p("visible", &RBMParams::visible,
@@ -42,7 +43,9 @@ class RBMArrays {
 };
 
 struct RBM : Parametrized<Layer, RBMParams> {
-  using Parametrized::Parametrized;
+  explicit RBM(RBMParams given) : Parametrized(std::move(given)) {
+    params.init = init_or_default(params.init, WeightUse::machine);
+  }
   Expr forward(LayerContext& context, Expr x) const override;
   bool takes_channels_first() const override { return true; }
 };

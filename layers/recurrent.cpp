@@ -1,13 +1,16 @@
 // Layers of recurrent cells over the steps of sequences, from the first step to the last. The state begins at 0, or
 // goes on from the batch before.
 #include "layers/cells.h"
+#include "layers/default_init.h"
 
 namespace neon {
 
 namespace {
 
 struct Recurrent : Parametrized<Layer, CellParams> {
-  using Parametrized::Parametrized;
+  explicit Recurrent(CellParams given) : Parametrized(std::move(given)) {
+    params.init = init_or_default(params.init, WeightUse::product);
+  }
   Expr forward(LayerContext& context, Expr x) const override {
     check_sequence(context, x, "Recurrent");
     return states_of(context, {CellType::recurrent, params, nullptr, context.layer}, x);
@@ -49,6 +52,7 @@ template <CellType type>
 struct Gated : Parametrized<Layer, OneWayParams> {
   static constexpr size_t kGates = type == CellType::lstm ? 4 : 3;
   explicit Gated(OneWayParams given) : Parametrized(std::move(given)), gate_biases_(params.gate_bias) {
+    params.init = init_or_default(params.init, WeightUse::product);
     if (params.gate_bias.empty()) return;
     if (params.bias) fail(ErrorKind::config, "bias and gate_bias are both given; leave one of them out");
     if (params.gate_bias.size() != kGates)

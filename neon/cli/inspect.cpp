@@ -205,10 +205,13 @@ std::string trains_by(const Experiment& experiment, size_t number) {
 // Initializers that no spec gave.
 void print_default_inits(const std::vector<Parameter>& parameters) {
   std::map<std::string, std::vector<std::string>> layers;  // by initializer
-  for (const Parameter& p : parameters)
-    if (const std::string name = name_of_default(p.initializer); !name.empty()) layers[name].push_back(p.owner);
-  for (const auto& [name, owners] : layers)
-    print_result(text("note    the spec gives no init to ", list_text(owners), ": ", name));
+  for (const Parameter& p : parameters) {
+    std::vector<std::string>& owners = layers[text_of_default(p.initializer)];
+    if (owners.empty() || owners.back() != p.owner) owners.push_back(p.owner);
+  }
+  layers.erase("");  // given by the spec
+  for (const auto& [init, owners] : layers)
+    print_result(text("note    the spec gives no init to ", list_text(owners), ": ", init));
 }
 
 void print_phases(const Inspected& in) {

@@ -52,6 +52,30 @@ class Conventions(support.Case):
         self.assertIn("note    the spec gives no init to Affine_1: GlorotUniform\n", out)
         self.assertIn("Kaiming", self.neon("check", "--resolved", "s.yaml").out)
 
+    def test_all_layers_with_weights_have_a_default_init(self):
+        self.write("book.txt", "the quick fox jumps over the lazy dog " * 20)
+        table, glorot = {"init": {"Gaussian": {"scale": 0.02}}}, {"init": "GlorotUniform"}
+        layers = [("Embedding", {"embedding_dim": 8}, table), ("LearnedPositions", {}, table),
+                  ("BiLSTM", {"output_size": 4}, glorot), ("GRU", {"output_size": 8}, glorot),
+                  ("MultiHeadAttention", {"heads": 2}, glorot), ("GatedMLP", {"hidden": 6}, glorot), ("Bias", {}, {"init": {"Constant": 0}})]
+        weights = []
+        for explicit in False, True:
+            net = [{name: keys | (init if explicit else {})} for name, keys, init in layers]
+            net.append({"Affine": {"nout": "classes", "activation": "Softmax"} | glorot})
+            self.write("s.yaml", json.dumps({"dataset": {"Text": {"path": "book.txt", "steps": 6}}, "layers": net, "epochs": 1,
+                                             "cost": "CrossEntropyMulti", "optimizer": RATE_0, "batch_size": 8}))
+            out = self.neon("check", "s.yaml").out
+            for note in ("Embedding_0, LearnedPositions_0: {Gaussian: {scale: 0.02}}", "Bias_0: Constant",
+                         "BiLSTM_0, GRU_0, MultiHeadAttention_0, GatedMLP_0: GlorotUniform"):
+                self.assertEqual(f"note    the spec gives no init to {note}\n" in out, not explicit, out)
+            self.neon("-r", "1", "-b", "cpu", "-s", "m.safetensors", "s.yaml")
+            weights.append({name: content for name, (_, _, content) in tensors(self.path("m.safetensors"))[0].items()})
+        self.assertEqual(weights[0], weights[1])
+        for name in "DotAttention", "LSTM", "Recurrent":
+            self.says(name, "Default: GlorotUniform.")
+        self.says("RBM", "Default: {Gaussian: {scale: 0.01}}.")
+        self.says("BinaryLinear", "Default: {Uniform: {low: -1, high: 1}}.")
+
     def test_dropout_scales_in_the_evaluation(self):
         self.says("Dropout", "in training the others are set to 0, in the evaluation all are multiplied by this")
         self.says("Dropout", "With --caffe, training divides the inputs that stay by it, and the evaluation changes nothing")

@@ -11,7 +11,7 @@ COST, OPTIMIZER = "cost: CrossEntropyMulti\n", "optimizer: {GradientDescentMomen
 # What stands in place of the layer, and what the message has.
 LAYERS = [
     ("BiLSTMM: 8", "unknown layer 'BiLSTMM'; did you mean BiLSTM"),
-    ("LSTM: 8", "layers[0].LSTM: 'init' is missing"),
+    ("LSTM: 8", "LSTM takes sequences (T,F), T steps of F features each; its input is (4)"),
     ("LSTM: {output_size: 8, init: Kaiming}", "LSTM takes sequences (T,F), T steps of F features each; its input is (4)"),
     ("SimpleRNN: 8", "write `Recurrent`"),
     ("Conv2D: {filters: 8}", "write `Conv: {fshape: 3, nofm: N}`"),

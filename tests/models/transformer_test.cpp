@@ -193,7 +193,7 @@ TEST_CASE("wrong sharing is refused in one line") {
              Contains("share: Dropout has no array to take from alpha, which is Affine"));
   CHECK_THAT(refusal("[" + a + ", {MergeSum: {layers: [SkipNode, SkipNode], share: alpha}}]"),
              Contains("MergeSum has no weights of its own to share; give share to the layers in it"));
-  CHECK_THAT(refusal("[{LSTM: {output_size: 5}}]"), Contains("'init' is missing"));
+  CHECK_THAT(refusal("[{LSTM: {init: Kaiming}}]"), Contains("'output_size' is missing"));
 }
 
 TEST_CASE("attention, positions and norms refuse what they cannot do in one line") {
