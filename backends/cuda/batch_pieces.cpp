@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "backends/cuda/code_text.h"
 #include "neon/core/error.h"
 
 namespace neon::cuda {
@@ -12,8 +13,6 @@ namespace {
 
 constexpr int64_t kMostElements = std::numeric_limits<int32_t>::max();
 constexpr size_t kAlignment = 16;  // bytes
-
-int64_t quotient_up(int64_t number, int64_t by) { return (number + by - 1) / by; }
 
 // Equal pieces of multiples of `step` images where there need not be twice as many for that, else the last is smaller.
 int64_t images_of_piece(int64_t batch, int64_t most, int64_t step) {

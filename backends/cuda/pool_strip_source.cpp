@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kMostWindows = 7;            // of a strip: 7, 14, 28 and 56 are multiples
 constexpr int64_t kMostColumns = 16;           // of a strip, whose numbers are in registers
-constexpr int64_t kMostPlaces = 32;            // of a window
+constexpr int64_t kMostInWindow = 32;          // of a window
 constexpr int64_t kThreadsOfProcessor = 1024;  // with fewer, strips are shorter
 
 Windows windows_of(const LoweredKernel& kernel) {
@@ -137,7 +137,7 @@ bool is_pooled_by_strips(const LoweredKernel& kernel, SourceContext& context) {
   const DType dtype = graph.dtype(kernel.outputs[0]);
   const Windows windows = windows_of(kernel);
   return (dtype == DType::f16 || dtype == DType::bf16) && graph.dtype(kernel.outputs[1]) == DType::u8 &&
-         windows.axes() >= 2 && Shape(windows.size).elements() <= kMostPlaces &&
+         windows.axes() >= 2 && Shape(windows.size).elements() <= kMostInWindow &&
          windows.size[size_t(windows.axes()) - 2] <= kMostColumns &&
          std::ranges::all_of(windows.dilation, [](int64_t d) { return d == 1; }) && width_of(kernel, context) > 1;
 }

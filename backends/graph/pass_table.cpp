@@ -20,7 +20,7 @@ struct PassRow {
 
 constexpr const char *kEvery = "every device", *kSeesWrites = "a device that sees every write to a variable",
                      *kHungry = "a device whose arithmetic outruns its memory",
-                     *kWide = "a device that one small kernel does not fill",
+                     *kLargeDevice = "a device that one small kernel does not fill",
                      *kTensorCores = "tensor cores, which multiply many channels at once";
 
 const PassRow kTable[] = {
@@ -49,10 +49,11 @@ const PassRow kTable[] = {
      kEvery,
      {},
      [](const Graph& graph, const LowerOptions&) { return with_gathers_together(graph); }},
-    {"siblings", "Computes the gradients of convolutions of one input together.", kWide, LowerPass::siblings,
+    {"siblings", "Computes the gradients of convolutions of one input together.", kLargeDevice, LowerPass::siblings,
      [](const Graph& graph, const LowerOptions&) { return with_siblings_together(graph); }},
-    {"columns", "Adds up parts of summands where they are read; fusion joins readers of parts of one array.", kWide,
-     LowerPass::columns, [](const Graph& graph, const LowerOptions&) { return with_slices_of_summands(graph); }},
+    {"columns", "Adds up parts of summands where they are read; fusion joins readers of parts of one array.",
+     kLargeDevice, LowerPass::columns,
+     [](const Graph& graph, const LowerOptions&) { return with_slices_of_summands(graph); }},
     {"deep inputs", "Turns the pixels that the filters of a first convolution see into channels.", kTensorCores,
      LowerPass::deep_inputs, [](const Graph& graph, const LowerOptions&) { return with_deep_inputs(graph); }},
     {"product gradients", "Computes large gradients of f32 filters as products of transposed arrays.",

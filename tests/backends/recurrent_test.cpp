@@ -23,7 +23,7 @@ struct NamedCell {
 };
 constexpr NamedCell kCells[] = {{"recurrent", 1, recurrent}, {"lstm", 4, lstm}, {"gru", 3, gru}};
 
-constexpr int64_t kSamples = 3, kUnits = 5;
+constexpr int64_t kSequences = 3, kUnits = 5;
 
 struct Given {
   std::string name;
@@ -44,7 +44,7 @@ Tensor numbers_of(const std::string& name, const Shape& shape, int64_t most, DTy
 }
 
 // h, and the gradients by z, w, h0 (and c0) of the sum of h times numbers, of c too where `of_c`.
-struct Results {
+struct CellArrays {
   std::vector<Tensor> arrays;
 };
 
@@ -71,7 +71,7 @@ CellStates made(Graph& graph, const NamedCell& cell, const Asked& asked, Value z
   return steps(graph, functions, z, w, begin, lengths);
 }
 
-Results run(const NamedCell& cell, const Asked& asked) {
+CellArrays run(const NamedCell& cell, const Asked& asked) {
   const DType dtype = asked.dtype, wide = compute_type(dtype);
   const int64_t inner = cell.gates * kUnits;
   Graph graph;
@@ -80,16 +80,16 @@ Results run(const NamedCell& cell, const Asked& asked) {
     given.push_back({name, numbers_of(name, shape, asked.most, type)});
     return graph.input(name, type, shape);
   };
-  const Value z = input("z", {kSamples, asked.steps, inner}, dtype), w = input("w", {inner, kUnits}, dtype),
-              h0 = input("h0", {kSamples, kUnits}, dtype), c0 = input("c0", {kSamples, kUnits}, wide);
+  const Value z = input("z", {kSequences, asked.steps, inner}, dtype), w = input("w", {inner, kUnits}, dtype),
+              h0 = input("h0", {kSequences, kUnits}, dtype), c0 = input("c0", {kSequences, kUnits}, wide);
   Value lengths;
   if (!asked.lengths.empty()) {
-    lengths = graph.input("lengths", DType::i32, {kSamples});
-    given.push_back({"lengths", Tensor(DType::i32, {kSamples})});
-    for (int64_t n = 0; n < kSamples; ++n) given.back().array.set(n, asked.lengths[size_t(n)]);
+    lengths = graph.input("lengths", DType::i32, {kSequences});
+    given.push_back({"lengths", Tensor(DType::i32, {kSequences})});
+    for (int64_t n = 0; n < kSequences; ++n) given.back().array.set(n, asked.lengths[size_t(n)]);
   }
   const CellStates states = made(graph, cell, asked, z, w, {h0, c0}, lengths);
-  const Shape shape{kSamples, asked.steps, kUnits};
+  const Shape shape{kSequences, asked.steps, kUnits};
   const Value cotangent = input("g", shape, dtype);
   for (int64_t n = 0; n < int64_t(asked.lengths.size()); ++n)  // nobody asks for padding
     for (int64_t i = asked.lengths[size_t(n)] * kUnits; i < asked.steps * kUnits; ++i)
@@ -108,7 +108,7 @@ Results run(const NamedCell& cell, const Asked& asked) {
   const auto program = compile_for_cpu(graph, variables, {.threads = 2, .plain = asked.plain});
   for (const Given& one : given) program->bind(one.name, one.array.data());
   program->run(0);
-  Results out;
+  CellArrays out;
   for (const auto& [name, value] : graph.outputs()) out.arrays.push_back(program->output(name).clone());
   return out;
 }
@@ -130,9 +130,9 @@ TEST_CASE("padding a sequence more changes no bit of a cell's states and gradien
       for (const DType dtype : {DType::f32, DType::bf16}) {
         INFO(cell.name << (reverse ? ", reverse, " : ", ") << text(dtype));
         Asked asked{.steps = 4, .most = 7, .dtype = dtype, .reverse = reverse, .lengths = {4, 2, 0}};
-        const Results few = run(cell, asked);
+        const CellArrays few = run(cell, asked);
         asked.steps = 7;
-        const Results many = run(cell, asked);
+        const CellArrays many = run(cell, asked);
         REQUIRE(few.arrays.size() == many.arrays.size());
         for (size_t i = 0; i < few.arrays.size(); ++i) {
           INFO("result " << i);
@@ -152,9 +152,9 @@ TEST_CASE("gradients by all results of a cell are those of its chain of steps") 
         INFO(cell.name << (reverse ? ", reverse" : "") << (padded ? ", padded" : ""));
         Asked asked{.steps = 5, .most = 5, .dtype = DType::f64, .reverse = reverse, .of_c = cell.gates == 4};
         if (padded) asked.lengths = {5, 3, 0};
-        const Results node = run(cell, asked);
+        const CellArrays node = run(cell, asked);
         asked.unrolled = asked.plain = true;
-        const Results steps = run(cell, asked);
+        const CellArrays steps = run(cell, asked);
         REQUIRE(node.arrays.size() == steps.arrays.size());
         for (size_t i = 0; i < node.arrays.size(); ++i) {
           INFO("result " << i);
@@ -170,7 +170,7 @@ TEST_CASE("pieces of a sequence, each begun with the states of the piece before,
       INFO(cell.name << ", " << text(dtype));
       const int64_t inner = cell.gates * kUnits;
       const DType wide = compute_type(dtype);
-      const Tensor z = numbers_of("z", {kSamples, kSteps, inner}, kSteps, dtype),
+      const Tensor z = numbers_of("z", {kSequences, kSteps, inner}, kSteps, dtype),
                    w = numbers_of("w", {inner, kUnits}, kSteps, dtype);
       const auto states_of = [&](const Tensor& part, const Tensor& h0, const Tensor& c0) {
         Graph graph;
@@ -186,13 +186,13 @@ TEST_CASE("pieces of a sequence, each begun with the states of the piece before,
         program->run(0);
         return std::pair(program->output("h").clone(), states.c ? program->output("c").clone() : c0.clone());
       };
-      Tensor h(dtype, {kSamples, kUnits}), c(wide, {kSamples, kUnits});
+      Tensor h(dtype, {kSequences, kUnits}), c(wide, {kSequences, kUnits});
       for (Tensor* state : {&h, &c})
         for (int64_t i = 0; i < state->elements(); ++i) state->set(i, 0);
       const Tensor whole = states_of(z, h, c).first;
       for (int64_t first = 0; first < kSteps; first += kPiece) {
-        Tensor part(dtype, {kSamples, kPiece, inner}), expected(dtype, {kSamples, kPiece, kUnits});
-        for (int64_t n = 0; n < kSamples; ++n) {
+        Tensor part(dtype, {kSequences, kPiece, inner}), expected(dtype, {kSequences, kPiece, kUnits});
+        for (int64_t n = 0; n < kSequences; ++n) {
           for (int64_t i = 0; i < kPiece * inner; ++i)
             part.set(n * kPiece * inner + i, z.at((n * kSteps + first) * inner + i));
           for (int64_t i = 0; i < kPiece * kUnits; ++i)
@@ -200,7 +200,7 @@ TEST_CASE("pieces of a sequence, each begun with the states of the piece before,
         }
         const auto [states, cells] = states_of(part, h, c);
         CHECK(same_bits(states, expected));
-        for (int64_t n = 0; n < kSamples; ++n)
+        for (int64_t n = 0; n < kSequences; ++n)
           for (int64_t j = 0; j < kUnits; ++j) {
             h.set(n * kUnits + j, states.at((n * kPiece + kPiece - 1) * kUnits + j));
             if (cell.gates == 4) c.set(n * kUnits + j, cells.at((n * kPiece + kPiece - 1) * kUnits + j));
