@@ -5,6 +5,7 @@
 
 #include "datasets/file.h"
 #include "datasets/stratify.h"
+#include "datasets/text_file.h"
 #include "neon/core/paths.h"
 
 namespace neon {
@@ -80,6 +81,12 @@ void draw_test(Data& data, double share, const DataContext& context) {
   split_rows(all, order_to_take(all, data.classes, count, context, "texts/test"), n - count, data.train, data.test);
 }
 
+// Not of bytes, which may be those of anything.
+void drop_marks(LabelledTexts& all) {
+  for (std::vector<LabelledText>* texts : {&all.train, &all.test, &all.validation})
+    for (LabelledText& one : *texts) one.text = std::string(utf8_text(one.text, one.place));
+}
+
 }  // namespace
 
 LabelledTexts labelled_texts_at(const std::string& path, const LabelledTextParams& params, const DataContext& context) {
@@ -99,6 +106,7 @@ Data data_of_texts(LabelledTexts given, const LabelledTextParams& params, const 
   out.class_names = classes_of(given.train, given.source);
   out.classes = int64_t(out.class_names.size());
   if (context.vocabulary) check_vocabulary_of_run(*context.vocabulary, params);
+  if (params.unit != name_of(TextUnit::byte)) drop_marks(given);
   Vocabulary vocabulary =
       context.vocabulary ? *context.vocabulary : vocabulary_of_texts(given.train, params, given.source, context);
   if (!context.vocabulary) vocabulary.points_apart = given.points_apart, vocabulary.keeps_end = given.keeps_end;

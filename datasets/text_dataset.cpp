@@ -54,14 +54,15 @@ void end_document(std::string& text) {
 }
 
 // "" as path where it is missing; then `looked_for` lists the places.
-FoundText find_text(const std::string& path, bool end_of_text, const DataContext& context, std::string& looked_for) {
+FoundText find_text(const std::string& path, const TextFilesParams& params, const DataContext& context,
+                    std::string& looked_for) {
   const auto read = [&](const std::string& file) {
     std::vector<NamedText> documents = texts_of_archive(file);
     if (documents.empty()) documents.push_back({"", std::string(TextFile(file).text())});
     std::string out;
     for (NamedText& document : documents) {
-      if (end_of_text) end_document(document.text);
-      out += document.text;
+      if (params.end_of_text) end_document(document.text);
+      out += params.unit == name_of(TextUnit::byte) ? document.text : utf8_text(document.text, file);
     }
     return out;
   };
@@ -114,7 +115,7 @@ class Text : public Parametrized<Dataset, TextFilesParams> {
     TextParts out;
     const auto take = [&](const std::string& path, std::string& to) {
       if (path.empty() || !missing.empty()) return std::string();
-      FoundText found = find_text(path, params.end_of_text, context, missing);
+      FoundText found = find_text(path, params, context, missing);
       to = std::move(found.text);
       return found.path;
     };

@@ -65,6 +65,18 @@ std::vector<NamedText> texts_of_archive(const std::string& path) {
   return out;
 }
 
+std::string_view utf8_text(std::string_view text, const std::string& name) {
+  if (text.starts_with("\xef\xbb\xbf")) return text.substr(3);
+  // Letters of western languages have a byte 0 beside each other one.
+  const std::string_view head = text.substr(0, 1024);
+  size_t zeros[2] = {0, 0};
+  for (size_t i = 0; i < head.size(); ++i) zeros[i % 2] += head[i] == '\0';
+  const bool letters = head.size() >= 4 && std::max(zeros[0], zeros[1]) * 4 > head.size();
+  if (letters || text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
+    fail(ErrorKind::data, name, ": is UTF-16 text: save it as UTF-8");
+  return text;
+}
+
 TextFile::TextFile(const std::string& path) : TextFile(path, INT64_MAX, 0) {}
 
 TextFile::TextFile(const std::string& path, int64_t held, int64_t head) {

@@ -42,6 +42,10 @@ struct NamedText {
   std::string name, text;
 };
 
+// A text without the byte order mark that some editors put before it. A data error where it is UTF-16, with a mark or
+// without one: its words and characters would be torn apart.
+std::string_view utf8_text(std::string_view text, const std::string& name);
+
 // The files of an archive (tar, tar.gz, zip) in the order of their names, without hidden ones; none where the file is
 // no archive. A data error where it is packed in a way that neon cannot read, or has no files.
 std::vector<NamedText> texts_of_archive(const std::string& path);

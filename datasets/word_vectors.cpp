@@ -97,7 +97,7 @@ int64_t take_word_vectors(const std::string& path, const Vocabulary& vocabulary,
   const size_t words = rows.size();
   const int64_t numbers = table.shape()[1];
   const TextFile file(path);
-  VectorLines lines(path, file.text(), numbers);
+  VectorLines lines(path, utf8_text(file.text(), path), numbers);
   while (lines.next()) {
     const auto found = rows.find(lines.word());
     if (found == rows.end()) continue;

@@ -7,6 +7,7 @@
 
 #include "datasets/npy.h"
 #include "datasets/series_table.h"
+#include "datasets/text_file.h"
 #include "neon/cli/session.h"
 
 namespace neon {
@@ -45,7 +46,8 @@ std::vector<std::string_view> lines_of(std::string_view content) {
 std::unique_ptr<SampleSource> texts_in(const std::string& content, const std::string& name, const std::string& prefix,
                                        const StoredData& stored) {
   const Tokenizer tokenizer(stored.vocabulary);
-  const std::vector<std::string_view> lines = lines_of(content);
+  const std::vector<std::string_view> lines =
+      lines_of(stored.vocabulary.unit == TextUnit::byte ? content : utf8_text(content, name));
   if (lines.empty()) fail(ErrorKind::data, name, ": holds no texts; expected one a line");
   const int64_t steps = stored.sample[0];
   Tensor all(DType::i32, {int64_t(lines.size()), steps});

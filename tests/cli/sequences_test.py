@@ -72,6 +72,8 @@ class Sequences(Case):
                                          rf"are left out\n{unknown}$")
             piped = self.neon("predict", "t.safetensors", "-", stdin=lines.encode())
             self.assertEqual(piped.out, result.out)
+            marked = self.neon("predict", "t.safetensors", "-", stdin=b"\xef\xbb\xbf" + lines.encode())  # a byte order mark
+            self.assertEqual(marked.out, result.out)
         # Texts of two files, of any name.
         self.write("one", "a fine film")
         out = self.neon("predict", "t.safetensors", "one", "new.txt").out

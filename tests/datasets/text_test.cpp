@@ -167,6 +167,29 @@ TEST_CASE("a folder's files follow one another; other texts are evaluated with")
                              "text; they count as <unk>"});
 }
 
+TEST_CASE("a byte order mark is no part of a text, and UTF-16 is refused, unless bytes are asked for") {
+  const TempDir dir;
+  const std::string mark = "\xef\xbb\xbf";
+  dir.write("book/1.txt", mark + "ab ab ");
+  dir.write("book/2.txt", mark + "ab c");
+  const Data book = make("Text", {{"path", dir / "book"}})->load(offline());
+  CHECK(book.vocabulary.texts == Texts{" ", "a", "b", "c"});
+  CHECK(make("Text", {{"path", dir / "book"}, {"unit", "bytes"}, {"steps", "1"}})->load(offline()).train.size() == 15);
+  dir.write("good/good/1.txt", mark + "ab");
+  dir.write("good/bad/1.txt", "ab c");
+  const Data classes = make("TextClasses", {{"path", dir / "good"}, {"test", "0"}, {"steps", "2"}})->load(offline());
+  CHECK(values(classes.train.inputs) == std::vector<double>{1, 2, 1, -1});
+  for (const std::string& wide : {std::string("\xff\xfe\x61\x4e\x62\x4e", 6), std::string("a\0b\0 \0a\0", 8)}) {
+    const auto path = dir.write("wide.txt", wide), in_folder = dir.write("good/bad/2.txt", wide);
+    for (const char* unit : {"words", "characters", "bpe"}) {
+      CHECK(message({{"path", path}, {"unit", unit}}) == "data: " + path + ": is UTF-16 text: save it as UTF-8");
+      const auto load = [&] { make("TextClasses", {{"path", dir / "good"}, {"unit", unit}})->load(offline()); };
+      CHECK(error_of(load) == "data: " + in_folder + ": is UTF-16 text: save it as UTF-8");
+    }
+    CHECK(make("Text", {{"path", path}, {"unit", "bytes"}})->load(offline()).train.size() == 1);
+  }
+}
+
 TEST_CASE("texts that cannot be trained with") {
   const TempDir dir;
   const std::string empty = dir.write("empty.txt", ""), one = dir.write("one.txt", "a"),
