@@ -6,6 +6,7 @@
 #include "neon/core/text.h"
 #include "neon/spec/older_data.h"
 #include "neon/spec/older_keys.h"
+#include "neon/spec/yaml_1_1.h"
 
 namespace neon {
 
@@ -35,6 +36,7 @@ void convert_object(Setting& map, Problems& problems) {
     return;
   }
   std::string name = type->value;
+  if (name.starts_with("neon.")) name = last_part(name);  // "neon.layers.layer.Affine"
   const Location name_where = type->where;
   Setting params = Setting::map({}, map.where);
   if (Setting* config = map.find("config")) {
@@ -96,6 +98,7 @@ void convert_1x_root(Document& document, Conversion& conversion, std::vector<std
     else entry.key = "batch_size";
   }
   remove_holders(document, conversion, notes, problems);
+  convert_numbers(root, notes);
   if (!root.find("epochs")) {
     root.entries.push_back({"epochs", Setting::scalar("1", root.where), root.where});
     notes.push_back(text(root.where, ": 'epochs' is missing, so the run has one epoch, as in neon 1.x"));

@@ -121,6 +121,21 @@ void leave_out(std::string_view layer_class, Setting& params, std::vector<std::s
   });
 }
 
+// Initializers, activations, costs and rules had names, too. Objects in lists are layers, which keep theirs.
+void leave_out_names(Setting& setting, bool is_layer, std::vector<std::string>& notes) {
+  const bool object = is_object(setting) && setting.entries[0].value.is_map();
+  Setting& inner = object ? setting.entries[0].value : setting;
+  if (object && !is_layer)
+    std::erase_if(inner.entries, [&](const Setting::Entry& entry) {
+      if (entry.key != "name" || !entry.value.is_scalar()) return false;
+      notes.push_back(
+          text(entry.where, ": the name of ", setting.entries[0].key, " changes no result and is left out"));
+      return true;
+    });
+  for (Setting& item : inner.items) leave_out_names(item, is_layer, notes);
+  for (auto& entry : inner.entries) leave_out_names(entry.value, object && entry.value.is_list(), notes);
+}
+
 // A limit alone did nothing: gradients were clipped where clip_gradients said so.
 void convert_clipping(Setting& params, std::vector<std::string>& notes) {
   const Setting* clip = params.find("clip_gradients");
@@ -201,6 +216,19 @@ void tell_of_steps(const Setting& layers, std::vector<std::string>& notes) {
                          "scale of the cost, the number of steps, gives the sum"));
 }
 
+void tell_of_variance(Setting& layers, std::vector<std::string>& notes) {
+  constexpr std::string_view kNorms[] = {"BatchNorm", "ShiftBatchNorm", "BatchNormAutodiff"};
+  const std::vector<std::string> names = layer_classes(layers);
+  bool normed = std::ranges::any_of(kNorms, [&](std::string_view norm) { return std::ranges::count(names, norm) > 0; });
+  each_object(layers, [&](std::string_view, const Setting& params) {
+    if (const Setting* const norm = params.find("batch_norm")) normed = normed || is_true(*norm);
+  });
+  if (normed)
+    notes.push_back(text(layers.where,
+                         ": the running variance of batch norm begins at 1, where neon 1.x began at 0; a run of "
+                         "few steps predicts otherwise"));
+}
+
 void check_convolution(const Setting& params, Problems& problems) {
   const Setting* local = params.find("local_conv");
   if (!local) return;
@@ -244,7 +272,11 @@ void convert_older_keys(Setting& root, const std::string& notation, Conversion& 
     });
     keep_matrix_fans(*layers, notes);
     tell_of_steps(*layers, notes);
+    tell_of_variance(*layers, notes);
+    leave_out_names(*layers, true, notes);
   }
+  for (const char* key : {"cost", "optimizer"})
+    if (Setting* const setting = root.find(key)) leave_out_names(*setting, false, notes);
   if (Setting* optimizer = root.find("optimizer"))
     each_object(*optimizer, [&](std::string_view name, Setting& params) {
       leave_out_none(params);

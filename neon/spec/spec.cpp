@@ -9,6 +9,7 @@
 #include "neon/spec/repeat.h"
 #include "neon/spec/source.h"
 #include "neon/spec/yaml.h"
+#include "neon/spec/yaml_1_1.h"
 
 namespace neon {
 
@@ -75,6 +76,7 @@ Spec spec_from_text(std::string_view text_, const std::string& name, const std::
   RawDocument raw = parse_yaml(source, limits, problems);
   out.conversion.options = Setting::map({});
   collect_comments(source, raw, out.conversion);
+  if (is_old(raw)) convert_numbers(raw, source, out.conversion);
   take_ranges(settle_ranges(raw, source, use, problems), use, out);
   Setting root =
       is_old(raw) ? oldest_root(source, raw, out, problems) : native_root(source, std::move(raw), out, problems);

@@ -131,3 +131,27 @@ TEST_CASE("0.9: Iris' samples") {
   CHECK(has_note(parts.spec(), "validation takes its share of 120 flowers"));
   CHECK_FALSE(has_note(parts.spec(), "30 to validate"));
 }
+
+TEST_CASE("0.9: numbers are those of YAML 1.1") {
+  OldParts parts;
+  parts.model = "num_epochs: 010, batch_size: 1_28";
+  CHECK(parts.part("epochs") == "8");
+  CHECK(parts.part("batch_size") == "128");
+  CHECK(has_note(parts.spec(), "o.yaml:5:39: '010' is 8, as YAML 1.1 reads it"));
+}
+
+TEST_CASE("0.9: units before a layer of images are one square map") {
+  OldParts parts;
+  const auto layers = [&](const std::string& units, const std::string& between) {
+    parts.layers = "!obj:layers.FCLayer {name: h, nout: " + units + ", lrule_init: *r, weight_init: *w}," + between +
+                   "!obj:layers.ConvLayer {name: c, nofm: 2, fshape: [3, 3], lrule_init: *r, weight_init: *w, "
+                   "activation: !obj:transforms.Logistic {}},";
+    return parts.part("layers");
+  };
+  CHECK_THAT(layers("49", ""), Contains("}, {Reshape: {reshape: [1, 7, 7]}}, {Conv: {name: c"));
+  CHECK(has_note(parts.spec(), "the 49 units before a layer of images are one square map, as in 0.9"));
+  CHECK_THAT(layers("49", "!obj:layers.DropOutLayer {},"), Contains("Dropout, {Reshape: {reshape: [1, 7, 7]}}"));
+  CHECK_THAT(layers("49", "!obj:layers.PoolingLayer {op: max, fshape: [2, 2]},"),
+             Contains("{Reshape: {reshape: [1, 7, 7]}}, {Pooling: {fshape: [2, 2], op: max, strides: 1}}, {Conv"));
+  CHECK_THAT(layers("50", ""), !Contains("Reshape"));
+}

@@ -1,0 +1,46 @@
+// Files of neon 1.x and 2.x: what their keys become.
+#include <catch2/catch.hpp>
+
+#include "neon/spec/spec.h"
+
+using namespace neon;
+using Catch::Contains;
+
+namespace {
+
+Spec older(const std::string& text) { return spec_from_text(text, "m.yaml"); }
+std::string said(const Spec& spec, const char* key) { return spec.root.find(key)->to_string(); }
+
+}  // namespace
+
+TEST_CASE("numbers of 1.x are those of YAML 1.1") {
+  const Spec s = older(
+      "epochs: 010\nbatchsize: 1_000\nlayers: [{type: Affine, config: {nout: 0x1F, name: '010'}}]\n"
+      "optimizer: {type: Adam, config: {learning_rate: -0b101, beta_1: 1_0.2_5e-1, beta_2: 08, epsilon: 0.5}}\n");
+  CHECK(said(s, "epochs") == "8");
+  CHECK(said(s, "batch_size") == "1000");
+  CHECK(said(s, "layers") == "[{Affine: {nout: 31, name: \"010\"}}]");
+  CHECK(said(s, "optimizer") == "{Adam: {learning_rate: -5, beta_1: 10.25e-1, beta_2: 08, epsilon: 0.5}}");
+  REQUIRE(s.notes.size() == 5);
+  CHECK_THAT(s.notes[0], Contains("m.yaml:1:9: '010' is 8, as YAML 1.1 reads it"));
+  CHECK(said(older("epochs: 010\nlayers: [Affine: {nout: 3}]\n"), "epochs") == "010");  // today's, of YAML 1.2
+}
+
+TEST_CASE("names of 1.x that no layer has are left out") {
+  const Spec s = older(
+      "epochs: 1\nlayers:\n- {type: MergeSum, config: {layers: [[{type: Affine, config: {nout: 3, name: a, init: "
+      "{type: "
+      "Gaussian, config: {scale: 2, name: i}}, activation: {type: Rectlin, config: {name: r}}}}]]}}\n"
+      "cost: {type: CrossEntropyMulti, config: {name: c}}\n"
+      "optimizer: {type: MultiOptimizer, config: {optimizer_mapping: {default: {type: Adam, config: {name: o}}, "
+      "name: {type: Adam, config: {schedule: {type: ExpSchedule, config: {decay: 1, name: s}}}}}}}\n");
+  CHECK(said(s, "layers") ==
+        "[{MergeSum: {layers: [[{Affine: {nout: 3, name: a, init: {Gaussian: {scale: 2}}, activation: {Rectlin: "
+        "{}}}}]]}}]");
+  CHECK(said(s, "cost") == "{CrossEntropyMulti: {}}");
+  CHECK(said(s, "optimizer") ==
+        "{MultiOptimizer: {optimizer_mapping: {default: {Adam: {}}, name: {Adam: {schedule: {ExpSchedule: {decay: "
+        "1}}}}}}}");
+  REQUIRE(s.notes.size() == 5);
+  CHECK_THAT(s.notes[0], Contains("m.yaml:3:123: the name of Gaussian changes no result and is left out"));
+}
