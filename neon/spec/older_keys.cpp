@@ -99,14 +99,27 @@ bool has_class(const Setting& setting, std::string_view wanted) {
          std::ranges::any_of(setting.entries, [&](const auto& entry) { return has_class(entry.value, wanted); });
 }
 
+bool has_name(const Setting& setting, std::string_view wanted) {
+  const Setting* const name = setting.is_map() ? setting.find("name") : nullptr;
+  if (name && name->is_scalar() && name->value == wanted) return true;
+  return std::ranges::any_of(setting.items, [&](const Setting& item) { return has_name(item, wanted); }) ||
+         std::ranges::any_of(setting.entries, [&](const auto& entry) { return has_name(entry.value, wanted); });
+}
+
 void leave_out_absent(Setting& params, const Setting& root, std::vector<std::string>& notes) {
   const Setting* const layers = root.find("layers");
   Setting* const nested = params.find("optimizer_mapping");
   Setting& mapping = nested ? *nested : params;
   if (!layers || !mapping.is_map()) return;
   std::erase_if(mapping.entries, [&](const Setting::Entry& entry) {
-    constexpr std::string_view kClasses[] = {"Bias", "BatchNorm", "Linear", "Convolution", "Deconvolution"};
-    if (!std::ranges::count(kClasses, entry.key) || has_class(*layers, entry.key)) return false;
+    constexpr std::string_view kClasses[] = {"Bias",        "BatchNorm", "Linear", "Convolution", "Deconvolution",
+                                             "LookupTable", "Recurrent", "LSTM",   "GRU",         "BinaryLinear"};
+    // Lists of layers, and layers without parameters: no parameter was of these classes.
+    constexpr std::string_view kNever[] = {"Affine",     "Conv",    "Deconv", "BinaryAffine",
+                                           "Activation", "Dropout", "Pooling"};
+    const bool never = std::ranges::count(kNever, entry.key) > 0;
+    if (has_name(*layers, entry.key)) return false;
+    if (!never && (!std::ranges::count(kClasses, entry.key) || has_class(*layers, entry.key))) return false;
     notes.push_back(text(entry.where, ": no layer has parameters of class ", entry.key, "; its optimizer is left out"));
     return true;
   });
@@ -229,6 +242,41 @@ void tell_of_variance(Setting& layers, std::vector<std::string>& notes) {
                          "few steps predicts otherwise"));
 }
 
+// Costs whose gradient was written for an activation before them, without its derivative.
+bool has_cost(const Setting* cost, std::string_view activation) {
+  const std::vector<std::string> names = cost ? layer_classes(*cost) : std::vector<std::string>();
+  return std::ranges::count(names, activation == "Logistic" ? "CrossEntropyBinary" : "CrossEntropyMulti") > 0;
+}
+
+// Calls `see` with every activation.
+void each_activation(const Setting& setting, const auto& see) {
+  constexpr std::string_view kKeys[] = {"activation", "gate_activation", "transform"};
+  for (const auto& entry : setting.entries)
+    if (std::ranges::count(kKeys, entry.key)) see(entry.value);
+    else each_activation(entry.value, see);
+  for (const Setting& item : setting.items) each_activation(item, see);
+}
+
+void tell_of_activations(const Setting& layers, const Setting* cost, std::vector<std::string>& notes) {
+  const Setting* last = nullptr;
+  if (layers.is_list() && !layers.items.empty())
+    each_activation(layers.items.back(), [&](const Setting& activation) { last = &activation; });
+  each_activation(layers, [&](const Setting& activation) {
+    const std::string name(last_part(class_of(activation)));
+    const auto param = [&](const char* key) {
+      return is_object(activation) ? activation.entries[0].value.find(key) : nullptr;
+    };
+    if (name == "Rectlinclip" && !param("slope"))
+      notes.push_back(text(activation.where, ": slope of Rectlinclip is 0; before neon 1.8.1 it was 0.01"));
+    const bool left_out = name == "Softmax" || name == "PixelwiseSoftmax" ||
+                          (name == "Logistic" && param("shortcut") && is_true(*param("shortcut")));
+    if (left_out && !(&activation == last && has_cost(cost, name)))
+      notes.push_back(text(activation.where, ": the gradient of ", name,
+                           " is complete; neon 1.x left its derivative out, which only ",
+                           name == "Logistic" ? "CrossEntropyBinary" : "CrossEntropyMulti", " allows"));
+  });
+}
+
 void check_convolution(const Setting& params, Problems& problems) {
   const Setting* local = params.find("local_conv");
   if (!local) return;
@@ -273,6 +321,7 @@ void convert_older_keys(Setting& root, const std::string& notation, Conversion& 
     keep_matrix_fans(*layers, notes);
     tell_of_steps(*layers, notes);
     tell_of_variance(*layers, notes);
+    tell_of_activations(*layers, root.find("cost"), notes);
     leave_out_names(*layers, true, notes);
   }
   for (const char* key : {"cost", "optimizer"})

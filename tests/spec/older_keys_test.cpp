@@ -44,3 +44,35 @@ TEST_CASE("names of 1.x that no layer has are left out") {
   REQUIRE(s.notes.size() == 5);
   CHECK_THAT(s.notes[0], Contains("m.yaml:3:123: the name of Gaussian changes no result and is left out"));
 }
+
+TEST_CASE("activations of 1.x whose derivative was left out are noted") {
+  const auto notes = [](const std::string& last, const std::string& cost) {
+    return older("epochs: 1\nlayers:\n- {type: Affine, config: {nout: 3}}\n" + last + "cost: {type: " + cost + "}\n")
+        .notes;
+  };
+  const std::string softmax = "- {type: Affine, config: {nout: 3, activation: {type: Softmax}}}\n",
+                    logistic =
+                        "- {type: Activation, config: {transform: {type: Logistic, config: {shortcut: true}}}}\n";
+  CHECK(notes(softmax, "CrossEntropyMulti").empty());
+  CHECK(notes(softmax, "GeneralizedCost, config: {costfunc: {type: CrossEntropyMulti}}").empty());
+  CHECK(notes(softmax, "SumSquared") ==
+        std::vector<std::string>{"m.yaml:4:48: the gradient of Softmax is complete; neon 1.x left its derivative out, "
+                                 "which only CrossEntropyMulti allows"});
+  CHECK(notes(softmax + softmax, "CrossEntropyMulti").size() == 1);
+  CHECK(notes(logistic, "CrossEntropyBinary").empty());
+  CHECK(notes(logistic, "MeanSquared").size() == 1);
+  CHECK(notes("- {type: Activation, config: {transform: {type: Logistic}}}\n", "MeanSquared").empty());
+  const std::string clipped = "- {type: Affine, config: {activation: {type: Rectlinclip";
+  CHECK_THAT(notes(clipped + "}}}\n", "MeanSquared").at(0), Contains("before neon 1.8.1 it was 0.01"));
+  CHECK(notes(clipped + ", config: {slope: 0}}}}\n", "MeanSquared").empty());
+}
+
+TEST_CASE("optimizers of classes that no parameter of 1.x had are left out") {
+  const Spec s = older(
+      "epochs: 1\nlayers: [{type: Affine, config: {nout: 3, name: Conv}}, {type: LSTM, config: {output_size: 3}}]\n"
+      "optimizer: {type: MultiOptimizer, config: {optimizer_mapping: {default: {type: Adam}, Affine: {type: Adam}, "
+      "Conv: "
+      "{type: Adam}, LSTM: {type: Adam}, GRU: {type: Adam}}}}\n");
+  CHECK(said(s, "optimizer") == "{MultiOptimizer: {optimizer_mapping: {default: Adam, Conv: Adam, LSTM: Adam}}}");
+  CHECK_THAT(s.notes.at(1), Contains("no layer has parameters of class Affine; its optimizer is left out"));
+}

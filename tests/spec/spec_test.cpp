@@ -197,14 +197,14 @@ TEST_CASE("of 1.x objects, what says how to compute is left out, and clipping ha
       "optimizer:\n  type: MultiOptimizer\n  config:\n    optimizer_mapping:\n"
       "      default: {type: RMSProp, config: {clip_gradients: true, gradient_limit: 3}}\n"
       "      bias: {type: Adagrad, config: {clip_gradients: True}}\n"
-      "      Conv: {type: RMSProp, config: {gradient_limit: 3}}\n"
+      "      Norm: {type: RMSProp, config: {gradient_limit: 3}}\n"
       "      linear: {type: RMSProp, config: {clip_gradients: false, gradient_limit: 3}}\n"
       "      Scale: {type: RMSProp, config: {clip_gradients: true, gradient_clip_value: 2}}\n");
   CHECK(part(s, "layers") ==
         "[{Conv: {fshape: 3}}, {MergeSum: {layers: [[{BatchNorm: {rho: 0.5}}]]}}, {BatchNorm: {binary: true}}]");
   CHECK(part(s, "optimizer") ==
         "{MultiOptimizer: {optimizer_mapping: {default: {RMSProp: {gradient_clip_value: 3}}, "
-        "bias: {Adagrad: {gradient_clip_value: 5}}, Conv: {RMSProp: {}}, linear: {RMSProp: {}}, "
+        "bias: {Adagrad: {gradient_clip_value: 5}}, Norm: {RMSProp: {}}, linear: {RMSProp: {}}, "
         "Scale: {RMSProp: {gradient_clip_value: 2}}}}}");
   CHECK(s.notes ==
         std::vector<std::string>{"m.yaml:3:36: 'bsum' changes no result and is left out",
