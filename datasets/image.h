@@ -21,6 +21,10 @@ bool is_image_name(std::string_view name);
 std::vector<std::string> image_endings();  // ".jpg", ".jpeg", ".png" ...
 std::string image_endings_text();          // ".jpg, .jpeg ... or .webp"
 
+// Throws a failed error where neon's module of image libraries is missing. Loops that count images as bad call this
+// first.
+void need_image_library();
+
 // Whether the file begins as one of an image.
 bool is_image(std::string_view bytes);
 

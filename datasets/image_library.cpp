@@ -43,6 +43,8 @@ Tensor read_png(std::string_view bytes, int channels, const std::string& source)
   return part<ImagePart>().png.read(bytes, channels, source);
 }
 
+void need_image_library() { part<ImagePart>(); }
+
 std::string png_bytes(const Tensor& image) { return part<ImagePart>().png_bytes(image); }
 
 void write_png(const Tensor& image, const std::string& path) { part<ImagePart>().write_png(image, path); }

@@ -28,6 +28,7 @@ class Loader {
         troubles_(set.images.size()) {}
 
   void run() {
+    need_image_library();
     const int threads = available_threads();
     std::vector<ReadScratch> scratches(static_cast<size_t>(threads));
     std::vector<bool> came(store_.wanted().size(), false);
@@ -87,6 +88,7 @@ Shape image_sample_shape(const ImageSet& set) {
   const ImageParams& params = set.params;
   ImageStore& store = *set.store;
   if (params.size.given()) return {params.channels, params.size.height, params.size.width};
+  need_image_library();
   store.want(names_of(set.images));
   std::string trouble;
   for (auto files = store.next(); !files.empty(); files = store.next())
@@ -121,6 +123,7 @@ std::string size_line(const std::vector<ImageSize>& sizes) {
 std::vector<CheckedImage> check_images(const ImageSet& set) {
   ImageStore& store = *set.store;
   const std::vector<LabelledImage>& images = set.images;
+  need_image_library();
   std::vector<CheckedImage> out(images.size());
   store.want(names_of(images));
   const int threads = available_threads();
@@ -235,6 +238,7 @@ SampleMeaning meaning_of_images(const ImageSet& set) {
 // The sizes of the first images, by their headers alone; none of damaged ones.
 std::vector<ImageSize> first_sizes(const ImageSet& set) {
   constexpr size_t kMost = 2000;
+  need_image_library();
   ImageStore& store = *set.store;
   std::vector<std::string> names = names_of(set.images);
   names.resize(std::min(names.size(), kMost));

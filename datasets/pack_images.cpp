@@ -52,6 +52,7 @@ class Packer {
   }
 
   PackResult run() {
+    need_image_library();
     open_folder();
     std::vector<std::string> names;
     for (const LabelledImage& image : images_) names.push_back(image.name);

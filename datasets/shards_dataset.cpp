@@ -54,6 +54,7 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
     if (data.source.empty()) fail(ErrorKind::data, params.path, ": no such folder; looked for ", looked_for);
     const ShardIndex index = open_index(data.source);
     std::array<std::shared_ptr<const SampleReader>, 3> readers;
+    if (!index.pixels) need_image_library();
     for (int part : {0, 1, 2}) readers[size_t(part)] = open_shards(data.source, index, part, params);
     data.meaning() = meaning(index, readers[0]->sample());
     const bool streamed = is_streamed(params, bytes_of(index, data.sample), common.memory_share, "", context);

@@ -86,6 +86,7 @@ int run_data_fetch(const CommandLine& line) {
 // Whether every checksum, every image and every label is right.
 bool check_shards(const std::string& folder) {
   const ShardIndex index = read_shard_index(folder);
+  if (!index.pixels) need_image_library();
   int64_t bad = 0, samples = 0, changed = 0;
   for (size_t part = 0; part < 3; ++part) {
     for (const ShardIndex::File& file : index.parts[part])

@@ -60,7 +60,9 @@ void decode(std::string_view content, const std::string& where, const StoredData
 class ImageSamples : public SampleSource {
  public:
   ImageSamples(std::unique_ptr<ImageStore> store, std::string prefix, const StoredData& stored)
-      : store_(std::move(store)), prefix_(std::move(prefix)), stored_(stored), resizers_(size_t(available_threads())) {}
+      : store_(std::move(store)), prefix_(std::move(prefix)), stored_(stored), resizers_(size_t(available_threads())) {
+    need_image_library();
+  }
 
   Tensor next(int64_t most, std::vector<std::string>& names) override {
     if (pixels_.empty() || pixels_.shape()[0] < most)

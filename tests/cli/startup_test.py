@@ -96,6 +96,23 @@ class Modules(Case):
             "neon: metrics files need libneon_hdf5.so, which is neither installed nor beside this program: install neon as a "
             "whole, or build all of it (ninja -C build)")), str(result))
 
+    def test_images_are_not_bad_where_their_module_is_missing(self):
+        for part, kind, i in ((part, kind, i) for part in ("train", "test") for kind in ("blue", "red") for i in range(3)):
+            self.write(f"photos/{part}/{kind}/{i}.png", png(np.full((8, 8, 3), 40 * i + 9 * (kind == "red"), np.uint8)))
+        self.write("boxes.csv", "image,class,x1,y1,x2,y2\n0.png,a,1,1,5,5\n1.png,b,1,1,5,5\n")
+        self.write("p.yaml", "dataset: {ImageFolder: {path: photos, size: 8, on_bad_sample: skip}}\nlayers: [Affine: "
+                   "{nout: classes, activation: Softmax}]\ncost: CrossEntropyMulti\noptimizer: Adam\nbatch_size: 2\nepochs: 1\n")
+        self.neon("-r", "1", "-b", "cpu", "-d", "f64", "-s", "m.safetensors", "p.yaml")
+        self.neon("data", "pack", "photos", "shards", "--skip_bad")
+        for arguments in (("p.yaml", "-b", "cpu", "-d", "f64"), ("check", "--set", "dataset={ImageFolder: {path: photos}}", "p.yaml"),
+                          ("data", "check", "photos"), ("data", "pack", "photos", "other", "--skip_bad"), ("data", "check", "shards"),
+                          ("predict", "m.safetensors", "photos/test/red", "-b", "cpu"),
+                          ("-b", "cpu", "-d", "f64", "--set", "dataset={Shards: {path: shards, size: 8, on_bad_sample: skip}}", "p.yaml")):
+            with self.subTest(arguments):
+                result = self.run_alone(*arguments)
+                self.assertEqual(result.code, 1, str(result))
+                self.assertIn("neon: images need libneon_images.so, which is neither installed nor beside", result.err)
+
     def test_the_doctor_opens_all(self):
         alone = self.run_alone("doctor")
         self.assertEqual(alone.code, 1)
