@@ -80,7 +80,7 @@ class CsvLoad {
     const auto test_count = int64_t(std::llround(part * double(n)));
     if (test_count >= n || (part > 0 && test_count == 0))
       fail(ErrorKind::data, table_.path, ": ", n, " rows are too few to test with ", params_.test, " of them");
-    take_test(all, order_to_take(all, data.classes, test_count, context_, "csv/test"), test_count, data);
+    take_test(all, order_to_take(all, data, test_count, context_, "csv/test"), test_count, data);
     return data;
   }
 

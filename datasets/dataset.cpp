@@ -91,20 +91,29 @@ Tensor take_rows(const Tensor& from, const std::vector<int64_t>& rows) {
   return out;
 }
 
-std::vector<int64_t> order_to_take(const Split& samples, int64_t classes, int64_t taken, const DataContext& context,
-                                   std::string_view name) {
-  const bool labelled = classes > 0 && samples.labels_samples();
-  if (context.rules < 2 || !labelled) return drawn_order(samples.size(), context.seed, name);
-  return order_by_class(grouped_samples(samples, classes).labels, classes, taken, context.seed, name);
+std::vector<int64_t> order_to_take(const Split& samples, const SampleMeaning& meaning, int64_t taken,
+                                   const DataContext& context, std::string_view name) {
+  const GroupedSamples drawn = grouped_samples(samples, meaning, context.rules);
+  if (context.rules < 2 || !drawn.labelled) return drawn_order(samples.size(), context.seed, name);
+  return order_by_class(drawn.labels, drawn.classes, taken, context.seed, name);
 }
 
-GroupedSamples grouped_samples(const Split& split, int64_t classes) {
+GroupedSamples grouped_samples(const Split& split, const SampleMeaning& meaning, int rules) {
   GroupedSamples out;
   out.labels.resize(size_t(split.size()));
-  const bool labelled = classes > 0 && split.labels_samples();
-  for (size_t i = 0; labelled && i < out.labels.size(); ++i) out.labels[i] = split.label(int64_t(i));
-  out.classes = labelled ? classes : 1;
   out.groups = split.groups;
+  const size_t k = first_of_classes(meaning.targets);
+  if (meaning.classes > 0 && split.labels_samples()) {
+    out.labelled = true;
+    out.classes = meaning.classes;
+    for (size_t i = 0; i < out.labels.size(); ++i) out.labels[i] = split.label(int64_t(i));
+  } else if (rules >= kRulesOfTargetClasses && k < meaning.targets.size() && !split.targets.empty()) {
+    out.labelled = true;
+    out.classes = meaning.targets[k].width;
+    const int64_t columns = columns_of(meaning.targets), first = first_column_of(meaning.targets, k);
+    for (size_t i = 0; i < out.labels.size(); ++i)
+      out.labels[i] = int32_t(split.targets.at(int64_t(i) * columns + first));
+  }
   return out;
 }
 
@@ -269,9 +278,9 @@ void draw_validation(Data& data, int64_t count, const DataContext& context) {
   constexpr int kRulesOfGroups = 4;
   constexpr const char* kStream = "dataset/validation";
   const int64_t n = data.train.size();
-  std::vector<int64_t> order = order_to_take(data.train, data.classes, count, context, kStream);
+  std::vector<int64_t> order = order_to_take(data.train, data, count, context, kStream);
   if (context.rules >= kRulesOfGroups && !data.train.groups.empty()) {
-    GroupedSamples samples = grouped_samples(data.train, data.classes);
+    GroupedSamples samples = grouped_samples(data.train, data, context.rules);
     samples.order = {order.rbegin(), order.rend()};
     samples.class_rank = drawn_order(samples.classes, context.seed, text(kStream, "/classes"));
     const std::vector<bool> taken = take_groups(samples, count);
@@ -319,8 +328,8 @@ Data Dataset::finish(Data data, const DataContext& context, bool reconstructs) c
     split_streams(data, kept, common.validation);
   } else if (kept < n) {
     Split unused;
-    split_rows(data.train, order_to_take(data.train, data.classes, n - kept, context, "dataset/subset"), kept,
-               data.train, unused);
+    split_rows(data.train, order_to_take(data.train, data, n - kept, context, "dataset/subset"), kept, data.train,
+               unused);
   }
   if (apart > 0) draw_validation(data, apart, context);
   if (!common.autoencoder) {

@@ -162,13 +162,14 @@ std::string class_list(const std::vector<int64_t>& classes, const std::vector<st
 // The value of a key `test` that names a file or a share; "auto" is a fifth, and none with folds.
 std::string test_part(const std::string& test, const Dataset::Common& common);
 
-// An order in which `taken` of the samples come last, drawn from the stream (seed, name). They come from each of
-// `classes` in proportion (stratify.h) if the samples have labels and the context's rules allow it.
-std::vector<int64_t> order_to_take(const Split& samples, int64_t classes, int64_t taken, const DataContext& context,
-                                   std::string_view name);
+// An order in which `taken` of the samples come last, drawn from the stream (seed, name). They come from each class in
+// proportion (stratify.h) if the samples have labels and the context's rules allow it.
+std::vector<int64_t> order_to_take(const Split& samples, const SampleMeaning& meaning, int64_t taken,
+                                   const DataContext& context, std::string_view name);
 
-// The labels and groups of a split, one class without labels of samples. The order is left to the caller.
-GroupedSamples grouped_samples(const Split& split, int64_t classes);
+// The labels and groups of a split, one class without labels of samples. Labels of several targets are those of the
+// first target of classes. The order is left to the caller.
+GroupedSamples grouped_samples(const Split& split, const SampleMeaning& meaning, int rules);
 
 // The samples of those rows: copies, or a reader that chooses them.
 Split rows_of(const Split& from, const std::vector<int64_t>& rows);

@@ -82,8 +82,10 @@ void warn_of_small_classes(const GroupedSamples& samples, const std::vector<std:
 
 void split_fold(Data& data, const Dataset::Common& common, const DataContext& context) {
   Split all = std::move(data.train);
-  GroupedSamples samples = grouped_samples(all, data.classes);
-  warn_of_small_classes(samples, data.class_names, common.folds, data.source, context);
+  GroupedSamples samples = grouped_samples(all, data, context.rules);
+  const size_t k = first_of_classes(data.targets);
+  warn_of_small_classes(samples, k < data.targets.size() ? data.targets[k].names : data.class_names, common.folds,
+                        data.source, context);
   samples.order = drawn_order(all.size(), 0, "dataset/folds");
   const std::vector<int64_t> folds = fold_of_each(samples, common.folds);
   std::vector<int64_t> train, test;

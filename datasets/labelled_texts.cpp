@@ -78,7 +78,7 @@ void draw_test(Data& data, double share, const DataContext& context) {
   if (count == 0 || count == n)
     fail(ErrorKind::config, "test: ", n, " texts are too few to keep a share of ", share, " apart");
   Split all = std::move(data.train);
-  split_rows(all, order_to_take(all, data.classes, count, context, "texts/test"), n - count, data.train, data.test);
+  split_rows(all, order_to_take(all, data, count, context, "texts/test"), n - count, data.train, data.test);
 }
 
 // Not of bytes, which may be those of anything.

@@ -1,5 +1,7 @@
 #include "datasets/named_target.h"
 
+#include <algorithm>
+
 #include "neon/core/text.h"
 
 namespace neon {
@@ -13,6 +15,10 @@ void put_compared(const std::vector<NamedTarget>& targets, size_t k, const Tenso
                                                : double(from[size_t(first + i)]);
 }
 
+size_t first_of_classes(const std::vector<NamedTarget>& targets) {
+  return size_t(std::ranges::find(targets, TargetKind::classes, &NamedTarget::kind) - targets.begin());
+}
+
 std::string text_of(const std::vector<NamedTarget>& targets) {
   std::vector<std::string> out;
   for (const NamedTarget& target : targets)
@@ -22,6 +28,12 @@ std::string text_of(const std::vector<NamedTarget>& targets) {
                                                            : text(target.width, " ", name_of(target.kind)),
                        ")"));
   return join(out, ", ");
+}
+
+std::string targets_text(const std::vector<NamedTarget>& targets) {
+  const size_t k = first_of_classes(targets);
+  return text("targets ", text_of(targets),
+              k == targets.size() ? "" : text("; shares are drawn by the classes of ", in_quotes(targets[k].name)));
 }
 
 }  // namespace neon

@@ -36,6 +36,8 @@ inline int64_t first_column_of(const std::vector<NamedTarget>& targets, size_t k
   for (size_t i = 0; i < k; ++i) out += targets[i].columns();
   return out;
 }
+// The first target that is one class, or their count.
+size_t first_of_classes(const std::vector<NamedTarget>& targets);
 inline int64_t columns_of(const std::vector<NamedTarget>& targets) { return first_column_of(targets, targets.size()); }
 
 // The row of target k of a sample as an output is compared with it, of `width` numbers: a class is 1 at its number.
@@ -43,5 +45,7 @@ void put_compared(const std::vector<NamedTarget>& targets, size_t k, const Tenso
 
 // "price (number), grade (3 classes)"
 std::string text_of(const std::vector<NamedTarget>& targets);
+// "targets price (number), grade (3 classes); shares are drawn by the classes of 'grade'"
+std::string targets_text(const std::vector<NamedTarget>& targets);
 
 }  // namespace neon

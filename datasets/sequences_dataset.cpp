@@ -152,8 +152,7 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
     if (count == 0 || count == n)
       fail(ErrorKind::config, "test: ", n, " sequences are too few to keep a share of ", share, " apart");
     Split all = std::move(data.train);
-    split_rows(all, order_to_take(all, data.classes, count, context, "sequences/test"), n - count, data.train,
-               data.test);
+    split_rows(all, order_to_take(all, data, count, context, "sequences/test"), n - count, data.train, data.test);
   }
 
   // Without classes the targets are values.

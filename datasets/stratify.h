@@ -20,6 +20,7 @@ std::vector<int64_t> drawn_order(int64_t n, uint64_t seed, std::string_view name
 struct GroupedSamples {
   std::vector<int32_t> labels;  // by sample, each from 0 to classes - 1
   int64_t classes = 1;
+  bool labelled = false;            // false: all samples are of one class, since they have no labels
   std::vector<int64_t> groups;      // by sample; empty: each sample is a group
   std::vector<int64_t> order;       // of the samples, drawn: the first ones are taken first
   std::vector<int64_t> class_rank;  // of the classes, drawn: which of equal remainders are rounded up

@@ -21,8 +21,24 @@ constexpr double kShareByDefault = 0.2;
 constexpr const char* kTestStream = "images/test";
 constexpr int kRulesOfGroups = 4;
 
-// Images with several targets are drawn as of one class.
-int64_t classes_to_draw(const ImageSet& set) { return set.targets.empty() ? set.classes : 1; }
+// Images with several targets are drawn by the classes of the first target that has them.
+struct DrawnClasses {
+  std::vector<int32_t> labels;  // by image
+  int64_t classes = 1;
+};
+
+DrawnClasses classes_to_draw(const ImageSet& set, const DataContext& context) {
+  DrawnClasses out;
+  for (const LabelledImage& image : set.images) out.labels.push_back(image.label);
+  if (set.targets.empty()) out.classes = set.classes;
+  const size_t k = first_of_classes(set.targets);
+  if (k == set.targets.size() || context.rules < kRulesOfTargetClasses) return out;
+  out.classes = set.targets[k].width;
+  const int64_t columns = columns_of(set.targets), first = first_column_of(set.targets, k);
+  for (size_t i = 0; i < out.labels.size(); ++i)
+    out.labels[i] = int32_t(set.target_rows.at(set.images[i].row * columns + first));
+  return out;
+}
 
 // The images in an order drawn by the streams (seed, name/...): by class and name, wherever the folder or archive is.
 std::vector<int64_t> order_by_name(const ImageSet& set, uint64_t seed, std::string_view name) {
@@ -49,10 +65,9 @@ std::vector<int64_t> order_by_name(const ImageSet& set, uint64_t seed, std::stri
 
 // As versions of rules 1 to 3 drew them.
 void draw_by_place(ImageSet& set, int64_t count, const DataContext& context) {
-  std::vector<int32_t> labels;
-  for (const LabelledImage& image : set.images) labels.push_back(image.label);
+  const auto [labels, classes] = classes_to_draw(set, context);
   const auto n = int64_t(labels.size());
-  const auto order = context.rules >= 2 ? order_by_class(labels, classes_to_draw(set), count, context.seed, kTestStream)
+  const auto order = context.rules >= 2 ? order_by_class(labels, classes, count, context.seed, kTestStream)
                                         : drawn_order(n, context.seed, kTestStream);
   for (int64_t i = n - count; i < n; ++i) set.images[size_t(order[size_t(i)])].part = LabelledImage::test;
 }
@@ -71,27 +86,28 @@ TestShare read_test_share(const std::string& written) {
 namespace {
 
 // The default share of the images, without the last one of any class.
-int64_t count_by_default(const ImageSet& set) {
-  std::vector<bool> seen(size_t(classes_to_draw(set)));
-  for (const LabelledImage& image : set.images) seen[size_t(image.label)] = true;
+int64_t count_by_default(const ImageSet& set, const DataContext& context) {
+  const auto [labels, classes] = classes_to_draw(set, context);
+  std::vector<bool> seen(static_cast<size_t>(classes));
+  for (const int32_t label : labels) seen[size_t(label)] = true;
   const auto n = int64_t(set.images.size());
   return std::min<int64_t>(std::llround(kShareByDefault * double(n)), n - std::ranges::count(seen, true));
 }
 
-GroupedSamples grouped_images(const ImageSet& set) {
+GroupedSamples grouped_images(const ImageSet& set, const DataContext& context) {
   GroupedSamples out;
-  for (const LabelledImage& image : set.images) out.labels.push_back(image.label);
-  out.classes = classes_to_draw(set);
+  const auto [labels, classes] = classes_to_draw(set, context);
+  out.labels = labels, out.classes = classes;
   out.groups = set.groups;
   return out;
 }
 
 // Gives so many images to the test, and returns how many these are, which may be fewer.
-int64_t give_to_test(ImageSet& set, int64_t count, uint64_t seed) {
+int64_t give_to_test(ImageSet& set, int64_t count, uint64_t seed, const DataContext& context) {
   set.groups = same_bytes(set);
-  GroupedSamples samples = grouped_images(set);
+  GroupedSamples samples = grouped_images(set, context);
   samples.order = order_by_name(set, seed, kTestStream);
-  samples.class_rank = drawn_order(classes_to_draw(set), seed, text(kTestStream, "/classes"));
+  samples.class_rank = drawn_order(samples.classes, seed, text(kTestStream, "/classes"));
   const std::vector<bool> taken = take_groups(samples, count);
   for (size_t i = 0; i < taken.size(); ++i)
     if (taken[i]) set.images[i].part = LabelledImage::test;
@@ -99,7 +115,7 @@ int64_t give_to_test(ImageSet& set, int64_t count, uint64_t seed) {
 }
 
 void draw_by_default(ImageSet& set, const DataContext& context) {
-  const int64_t count = count_by_default(set), taken = count > 0 ? give_to_test(set, count, 0) : 0;
+  const int64_t count = count_by_default(set, context), taken = count > 0 ? give_to_test(set, count, 0, context) : 0;
   const size_t n = set.images.size();
   context.note(taken == 0 ? text(set.source, ": ", n, " images are too few to keep some for the test")
                           : text(set.source, ": has no test images, so ", taken, " of its ", n,
@@ -108,9 +124,11 @@ void draw_by_default(ImageSet& set, const DataContext& context) {
 
 void take_fold_of(ImageSet& set, const Dataset::Common& common, const DataContext& context) {
   set.groups = same_bytes(set);
-  GroupedSamples samples = grouped_images(set);
+  GroupedSamples samples = grouped_images(set, context);
   samples.order = order_by_name(set, 0, "images/folds");
-  warn_of_small_classes(samples, set.class_names, common.folds, set.source, context);
+  const size_t k = first_of_classes(set.targets);
+  warn_of_small_classes(samples, k < set.targets.size() ? set.targets[k].names : set.class_names, common.folds,
+                        set.source, context);
   const std::vector<int64_t> folds = fold_of_each(samples, common.folds);
   for (size_t i = 0; i < folds.size(); ++i)
     if (folds[i] == common.fold - 1) set.images[i].part = LabelledImage::test;
@@ -129,7 +147,7 @@ void draw_share(ImageSet& set, const TestShare& test, bool has_test, const DataC
   if (count == 0 || count >= n)
     fail(ErrorKind::data, set.source, ": ", n, " images are too few to test with ", test.share, " of them");
   if (context.rules < kRulesOfGroups) return draw_by_place(set, count, context);
-  if (give_to_test(set, count, context.seed) == 0)
+  if (give_to_test(set, count, context.seed, context) == 0)
     fail(ErrorKind::data, set.source, ": too few of its ", n,
          " images differ in their bytes to test with some of them");
 }

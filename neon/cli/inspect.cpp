@@ -160,7 +160,7 @@ int report_data(const DataCheck& check) {
   if (check.found) {
     const std::string apart =
         check.validation_size ? text(", ", check.validation_size, " validation (evaluated during training)") : "";
-    const std::string targets = !check.targets.empty()    ? text("targets ", text_of(check.targets))
+    const std::string targets = !check.targets.empty()    ? targets_text(check.targets)
                                 : check.classes > 0       ? text(check.classes, " classes")
                                 : check.target.rank() > 0 ? text("targets ", check.target)
                                                           : "each its own target";

@@ -45,7 +45,7 @@ class ArrayTargets(Case):
     def test_costs_are_those_of_numpy(self):
         self.write_files()
         spec = self.write("s.yaml", SPEC)
-        self.assertIn("targets price (2 numbers), kind (3 classes), tags (2 labels)\n", self.neon("check", spec).out)
+        self.assertIn("targets price (2 numbers), kind (3 classes), tags (2 labels); shares are drawn by the classes of 'kind'\n", self.neon("check", spec).out)
         self.neon("-r", "1", "-s", "m", spec)
         w = {name.split("/")[0]: np.frombuffer(content, np.float64).reshape(shape)
              for name, (kind, shape, content) in tensors(self.path("m"))[0].items() if name.endswith("/W")}

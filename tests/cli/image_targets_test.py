@@ -53,7 +53,7 @@ class ImageTargets(Case):
         parts = self.write_lists()
         said = self.neon("-r", "1", "-s", "m", "--set", "optimizer.Adam.learning_rate=0", self.write("s.yaml", SPEC)).err
         self.assertIn("note: list.csv: left out, since targets does not name them: note\n", said)
-        self.assertIn("targets age (number), breed (3 classes), tags (2 labels)\n", self.neon("check", "s.yaml").out)
+        self.assertIn("targets age (number), breed (3 classes), tags (2 labels); shares are drawn by the classes of 'breed'\n", self.neon("check", "s.yaml").out)
         x, age, breed, tags = parts["test"]
         mean, deviation = parts["list"][1].mean(), parts["list"][1].std()
         z = WEIGHT * x.sum((1, 2, 3))

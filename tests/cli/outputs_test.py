@@ -178,7 +178,7 @@ class Outputs(Case):
         spec = self.write("s.yaml", SPEC)
         net = Net(self.initial(spec))
         out = self.neon("-r", "1", "check", spec).out
-        self.assertIn("targets price (number), grade (3 classes)\n", out)
+        self.assertIn("targets price (number), grade (3 classes); shares are drawn by the classes of 'grade'\n", out)
         x, price, grade = rows(TRAIN, 1)
         begin = net.costs(x.astype(float), price.astype(float), grade)
         # The same answer to every sample: the mean price, and the shares of the grades.

@@ -104,6 +104,30 @@ TEST_CASE("test, validation and subset of a table are drawn by class") {
   CHECK(values(data.test.inputs) != values(set->load(offline("", 6)).test.inputs));
 }
 
+TEST_CASE("samples of several targets are drawn by the first target that is one class") {
+  const TempDir dir;
+  std::string rows = "x,price,grade,place\n";
+  for (int i = 0; i < 200; ++i)
+    rows += text(i, ",", i, ".5,", i < 180 ? "low" : "high", ",", i % 2 ? "in" : "out", "\n");
+  const std::string path = dir.write("a.csv", rows);
+  const std::string targets = "{price: number, grade: classes, place: classes}";
+  const auto of_high = [](const Split& split) {
+    int64_t out = 0;
+    for (int64_t i = 0; i < split.size(); ++i) out += split.targets.at(3 * i + 1) == 0;  // high, low
+    return Counts{split.size() - out, out};
+  };
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    const Data data = make("CSV", {{"path", path}, {"targets", targets}, {"test", "0.2"}, {"validation", "0.1"}})
+                          ->load(offline("", seed));
+    CHECK(of_high(data.test) == Counts{36, 4});
+    CHECK(of_high(data.validation) == Counts{14, 2});
+    CHECK(of_high(data.train) == Counts{130, 14});
+    const Data fold =
+        make("CSV", {{"path", path}, {"targets", targets}, {"folds", "5"}, {"fold", "2"}})->load(offline("", seed));
+    CHECK(of_high(fold.test) == Counts{36, 4});
+  }
+}
+
 TEST_CASE("a run of an old checkpoint draws as it did") {
   const TempDir dir;
   const std::string path = dir.write("a.csv", table_of({180, 20}));
