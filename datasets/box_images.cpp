@@ -5,6 +5,7 @@
 
 #include "datasets/box_samples.h"
 #include "datasets/image_samples.h"
+#include "datasets/test_images.h"
 #include "neon/core/box_rows.h"
 #include "neon/core/paths.h"
 #include "neon/core/threads.h"
@@ -52,6 +53,7 @@ class BoxImages : public Parametrized<Dataset, BoxImagesParams> {
     const bool streamed = is_streamed(tables, context);
     out.train = load_images(tables, tables.train, streamed);
     if (!tables.test.images.empty()) out.test = load_images(tables, tables.test, streamed);
+    if (common.validation > 0 || common.folds > 0) group_copies(tables, out.train, context);
     return finish(std::move(out), context);
   }
 
@@ -73,7 +75,7 @@ class BoxImages : public Parametrized<Dataset, BoxImagesParams> {
  private:
   struct Tables {
     std::string path, root;
-    std::shared_ptr<const ImageStore> store;
+    std::shared_ptr<ImageStore> store;
     BoxTable train, test;
     int64_t most = 1;
   };
@@ -120,6 +122,15 @@ class BoxImages : public Parametrized<Dataset, BoxImagesParams> {
     return out;
   }
 
+  // Files of the same bytes stay together where samples are drawn.
+  static void group_copies(const Tables& tables, Split& train, const DataContext& context) {
+    if (context.rules < kRulesOfTargetClasses) return;
+    ImageSet set;
+    set.store = tables.store;
+    for (const ListedImage& image : tables.train.images) set.images.push_back({image.file});
+    train.groups = same_bytes(set);
+  }
+
   Split load_images(const Tables& tables, const BoxTable& table, bool streamed) const {
     const auto n = int64_t(table.images.size());
     const auto samples =
@@ -138,6 +149,7 @@ class BoxImages : public Parametrized<Dataset, BoxImagesParams> {
   }
 
   static void read_all(const BoxSamples& samples, Split& to) {
+    need_image_library();
     std::vector<std::string> troubles(static_cast<size_t>(samples.size()));
     const int threads = available_threads();
     std::vector<ReadScratch> scratches(static_cast<size_t>(threads));

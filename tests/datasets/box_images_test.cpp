@@ -117,6 +117,36 @@ TEST_CASE("streamed images with boxes are those that are held in memory") {
   CHECK(make("BoxImages", keys)->check(offline()).streamed);
 }
 
+TEST_CASE("copies of an image with boxes stay on one side") {
+  const TempDir dir;
+  std::string table = "image,class,x1,y1,x2,y2\n";
+  for (int i = 0; i < 24; ++i) {
+    Tensor image(DType::u8, {12, 36, 1});
+    for (int64_t k = 0; k < image.elements(); ++k) image.set(k, 10 * (i / 3));  // three of each
+    dir.write(text("images/", i, ".png"), png_of(image));
+    table += text(i, ".png,ant,1,1,5,5\n");
+  }
+  dir.write("t.csv", table);
+  for (const Keys& keys : {Keys{{"validation", "6"}}, Keys{{"folds", "4"}, {"fold", "1"}}})
+    for (const char* stream : {"false", "true"}) {
+      Keys all = keys;
+      all.emplace_back("stream", stream);
+      const Data data = load_boxes(dir, "t.csv", all);
+      const Split& apart = data.validation.size() > 0 ? data.validation : data.test;
+      CHECK(apart.size() == 6);
+      const auto grey = [](const Split& split, int64_t i) {
+        if (!split.rows) return split.inputs.at(i * 12 * 36);
+        Tensor pixels(DType::u8, {12, 36, 1}), boxes(DType::f32, {1, 6});
+        ReadScratch scratch;
+        split.rows->read_row(i, std::as_writable_bytes(pixels.as<uint8_t>()), std::as_writable_bytes(boxes.as<float>()),
+                             scratch);
+        return pixels.at(0);
+      };
+      for (int64_t i = 0; i < apart.size(); ++i)
+        for (int64_t k = 0; k < data.train.size(); ++k) CHECK(grey(apart, i) != grey(data.train, k));
+    }
+}
+
 TEST_CASE("tables of boxes are refused with the place of a fault") {
   const TempDir dir;
   write_blocks(dir);
