@@ -86,6 +86,9 @@ int64_t count_labels(const Tensor& targets, const DataContext& context, const st
   if (const std::string what = ask_about_labels(smallest, largest, different); !what.empty())
     fail(ErrorKind::config, name, ": its labels are ", what, ": say classes: ", largest + 1,
          " where some have no sample, regression: true for values, or number them from 0");
+  if (different < 2 && context.rules >= kRulesOfTargetClasses && !context.some_classes)
+    fail(ErrorKind::data, name, ": every label is 0: there is only one class; say classes: 2 where the other has no ",
+         "sample, or regression: true for values");
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "datasets/stratify.h"
 #include "neon/core/key_error.h"
 
 namespace neon {
@@ -12,8 +13,9 @@ namespace {
 // An evaluation is a forward pass, about a third of a step: below a tenth of the time it is worth it after every epoch.
 constexpr double kCheapShare = 0.3;
 
-// The first training samples that a spec wants to be evaluated.
-Split first_samples(const RunSetup& setup) {
+// The training samples that a spec wants to be evaluated: of each class in proportion, the same in every run. Samples
+// that go on one from the other are the first ones.
+Split evaluated_samples(const RunSetup& setup) {
   Split out;
   const Split& from = setup.data.train;
   const int64_t count = std::min(setup.experiment.params.train_metrics, from.size());
@@ -24,9 +26,19 @@ Split first_samples(const RunSetup& setup) {
   if (from.reader || from.rows)
     fail_about("train_metrics",
                "takes samples that are held in memory, and these are streamed; stream: false holds them");
+  out.stays_on_host = from.stays_on_host;
+  const bool of_one_row = from.targets.empty() || from.targets.shape()[0] == from.size();
+  if (setup.data.rules >= kRulesOfTargetClasses && !setup.data.streams && of_one_row && count < from.size()) {
+    const GroupedSamples samples = grouped_samples(from, setup.data, setup.data.rules);
+    std::vector<int64_t> rows = order_by_class(samples.labels, samples.classes, count, 0, "train_metrics");
+    rows.erase(rows.begin(), rows.end() - count);
+    std::ranges::sort(rows);
+    out.inputs = take_rows(from.inputs, rows);
+    if (!from.targets.empty()) out.targets = take_rows(from.targets, rows);
+    return out;
+  }
   out.inputs = from.inputs.rows(0, count);
   if (!from.targets.empty()) out.targets = from.targets.rows(0, from.targets.shape()[0] / from.size() * count);
-  out.stays_on_host = from.stays_on_host;
   return out;
 }
 
@@ -34,7 +46,7 @@ Split first_samples(const RunSetup& setup) {
 
 Evaluations::Evaluations(const RunSetup& setup, const PhaseSpan& phase, Variables& variables,
                          const DeviceOptions& device)
-    : setup_(setup), of_training_(first_samples(setup)) {
+    : setup_(setup), of_training_(evaluated_samples(setup)) {
   begin_phase(phase, variables, device);
 }
 

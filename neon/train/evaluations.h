@@ -49,7 +49,7 @@ class Evaluations {
 
  private:
   const RunSetup& setup_;
-  const Split of_training_;                               // the first training samples, where the spec asks for them
+  const Split of_training_;                               // training samples, where the spec asks for them
   std::unique_ptr<Evaluator> training_;                   // null: it does not
   std::unique_ptr<Evaluator> during_, at_end_evaluator_;  // null: no set; null: the same set as during training
   Results results_, at_end_;

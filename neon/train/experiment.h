@@ -90,8 +90,8 @@ struct ExperimentParams {
     p("metrics", &ExperimentParams::metrics,
       "Results to report at each evaluation beside the cost. Default: Misclassification, for data with classes.");
     p("train_metrics", &ExperimentParams::train_metrics,
-      "Training samples, the first ones of the set, to evaluate beside the others: the results are cost and metrics "
-      "with train_ before their names. 0: none; a number beyond the set's takes all.",
+      "Training samples to evaluate beside the others, drawn from each class in proportion: the results are cost and "
+      "metrics with train_ before their names. 0: none; a number beyond the set's takes all.",
       at_least(0), Unit{"samples"});
     p("callbacks", &ExperimentParams::callbacks, "Actions at the end of an epoch, as in callbacks: [EarlyStop].");
     describe_run(p);

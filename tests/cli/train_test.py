@@ -47,14 +47,23 @@ class Train(Case):
     def test_training_samples_are_evaluated_where_the_spec_asks(self):
         rng = np.random.default_rng(1)
         x, y = rng.normal(size=(50, 4)).astype("f4"), rng.integers(0, 3, 50)
-        np.savez(self.path("same.npz"), x_train=x, y_train=y, x_test=x[:30], y_test=y[:30])
-        self.spec(dataset="{NPZ: {path: same.npz, classes: 3}}", metrics="[Misclassification, AUC]", train_metrics="30")
+        np.savez(self.path("same.npz"), x_train=x, y_train=y, x_test=x, y_test=y)
+        self.spec(dataset="{NPZ: {path: same.npz, classes: 3}}", metrics="[Misclassification, AUC]", train_metrics="60")
         out = self.neon("s.yaml", "-r", "1", "-eval", "1", "-o", "r.h5").out
         self.assertRegex(out, r"test: .*train_AUC_POS_1 [\d.]+ %  train_Top1Misclass [\d.]+ %  train_cost [\d.]+")
         with h5py.File(self.path("r.h5")) as file:
             for name in "Top1Misclass", "AUC_POS_1":
                 np.testing.assert_array_equal(file["metrics/train_" + name][:], file["metrics/" + name][:])
             np.testing.assert_array_equal(file["metrics/train_cost"][:], file["cost/loss"][:])
+        # 10 of 50 sorted samples are 2 of class 0, 3 of class 1 and 5 of class 2, which is what this net answers.
+        y = np.repeat([0, 1, 2], [10, 15, 25])
+        np.savez(self.path("sorted.npz"), x_train=0 * x, y_train=y, x_test=0 * x, y_test=y)
+        out = self.neon("s.yaml", "-r", "1", "--set", "dataset={NPZ: {path: sorted.npz}}", "--set", "train_metrics=10", "--set",
+                        "layers=[{Affine: {nout: 3, bias: {Array: [0, 0, 9]}, activation: Softmax}}]", "--set",
+                        "metrics=[Misclassification]", "--set", "optimizer={GradientDescentMomentum: {learning_rate: 0}}").out
+        self.assertIn("train_Top1Misclass 50.00 %", out)
+        np.savez(self.path("zeros.npz"), x_train=x, y_train=0 * y, x_test=x, y_test=y)
+        self.refused(3, "s.yaml", "--set", "dataset={NPZ: {path: zeros.npz}}", says="every label is 0: there is only one class; say classes: 2")
         np.savez(self.path("none.npz"), x_train=x, y_train=y)
         self.refused(2, "s.yaml", "--set", "dataset={NPZ: {path: none.npz, classes: 3}}", "--set", "metrics=[]",
                      says="train_metrics: is part of an evaluation, but the data set has no test samples")

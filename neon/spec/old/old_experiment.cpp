@@ -67,8 +67,8 @@ void translate_train_metrics(OldTranslation& t, const OldNode& list, OldResult& 
                     "metrics of the training set: neon reports the mean cost of an epoch's training; train_metrics: N "
                     "evaluates N samples that are held in memory, beside those of a test");
   out.set("train_metrics", Setting::scalar(kMost, list.where()));
-  t.remark(list.where(), text("train_metrics: metrics of the training set are those of its first ", kMost,
-                              " samples, after each epoch; 0.9 took all of them, after the last"));
+  t.remark(list.where(), text("train_metrics: metrics of the training set are those of ", kMost,
+                              " of its samples, after each epoch; 0.9 took all of them, after the last"));
 }
 
 // Metrics of each set. Ours are of the sets that a run evaluates.
