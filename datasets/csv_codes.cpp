@@ -127,14 +127,26 @@ class CodeLearner {
     std::ranges::sort(found);
     while (!found.empty() && found.back().first == 0) found.pop_back();
     const auto most = size_t(params_.most_categories);
-    if (found.size() > most) {
+    if (are_mostly_once(found))
+      context_.note(text(table_.path, ": ", table_.column_text(column.column), " has ", found.size(),
+                         " different texts in ", count_, " training rows, as ", in_quotes(found.front().second),
+                         ": a net learns little from a text that it sees once; write numbers as 1234.5, or leave the ",
+                         "column out with ignore"));
+    else if (found.size() > most)
       context_.note(text(table_.path, ": ", table_.column_text(column.column), " has ", found.size(),
                          " categories, from ", in_quotes(found.front().second), " to ", in_quotes(found.back().second),
                          "; the ", most, " most frequent have a number each (most_categories), the others none"));
-      found.resize(most);
-    }
+    found.resize(std::min(found.size(), most));
     for (auto& [rows, name] : found) column.code.categories.push_back(std::move(name));
     std::ranges::sort(column.code.categories);
+  }
+
+  // Whether most texts stand in one row each; `found` has -rows of each.
+  static bool are_mostly_once(const std::vector<std::pair<int64_t, std::string>>& found) {
+    constexpr int64_t kLeastRows = 10;
+    int64_t rows = 0;
+    for (const auto& one : found) rows -= one.first;
+    return rows >= kLeastRows && 2 * int64_t(found.size()) > rows;
   }
 
   const CsvParams& params_;

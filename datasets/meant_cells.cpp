@@ -11,7 +11,7 @@ namespace neon {
 
 namespace {
 
-constexpr std::array<std::string_view, 3> kSpaces = {" ", "\xc2\xa0", "\xe2\x80\xaf"};  // of one width or another
+constexpr std::array<std::string_view, 4> kSpaces = {" ", "\t", "\xc2\xa0", "\xe2\x80\xaf"};  // of one width or another
 constexpr std::array<std::string_view, 5> kSymbols = {"$", "\xe2\x82\xac", "\xc2\xa3", "\xc2\xa5", "%"};
 constexpr std::array<std::string_view, 4> kBetweenThousands = {",", ".", "'", "_"};
 

@@ -39,11 +39,11 @@ std::string said_of_target(const std::vector<std::string>& cells, const Keys& ke
 }  // namespace
 
 TEST_CASE("texts that seem to be numbers are told from others") {
-  for (const char* cell :
-       {"1,200", "1.200,50", "1,200.50", "1,234,567", "1 200",
-        "1\xc2\xa0"
-        "200",
-        "1'000", "1_000", "$5", "-$5", "$-5", "5 %", "12,5", "\xe2\x82\xac 3,99", "3,99 \xe2\x82\xac", "12345,678"})
+  for (const char* cell : {"1,200", "1.200,50", "1,200.50", "1,234,567", "1 200",
+                           "1\xc2\xa0"
+                           "200",
+                           "1'000", "1_000", "$5", "-$5", "$-5", "5 %", "12,5", "\xe2\x82\xac 3,99",
+                           "3,99 \xe2\x82\xac", "12345,678", "5\t", "\t-5.5"})
     CHECK(seems_number(cell));
   for (const char* cell : {"", "$", "%", "red", "1.2.2020", "1.2.3", "10:30", "5 kg", "3D", "12 34", "1,20,300",
                            "1,,200", "2020-01-02", "1,200.", "a1,200", "1,2,3"})

@@ -94,6 +94,18 @@ TEST_CASE("a category has a number of its own, in the order of names, and missin
   CHECK_THAT(few.notes[0], Catch::Contains("column 'c' has 3 categories, from 'red' to 'green'; the 2 most frequent"));
 }
 
+TEST_CASE("texts that mostly stand in one row are told") {
+  const auto notes_of = [](int different) {
+    std::string content = "c,x,k\n";
+    for (int i = 0; i < 20; ++i) content += text("0x", i % different, ",", i, ",", i % 3 ? "a" : "b", "\n");
+    return coded(content).notes;
+  };
+  REQUIRE(notes_of(11).size() == 1);
+  CHECK_THAT(notes_of(11)[0], Catch::Contains("column 'c' has 11 different texts in 20 training rows, as '0x0': a net "
+                                              "learns little from a text that it sees once; write numbers as 1234.5"));
+  CHECK(notes_of(10).empty());
+}
+
 TEST_CASE("numbers may be categories, and texts booleans") {
   const std::string content = "zip,b,k\n10,yes,a\n20,NO,b\n10,Yes,a\n30,,b\n";
   const Data data = coded(content, {{"test", "0"}, {"columns", "{zip: category}"}}).data;
