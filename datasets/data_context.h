@@ -24,6 +24,7 @@ struct DataContext {
   // The vocabulary of a net that was trained before: it names the tokens, whatever the training text has.
   std::optional<Vocabulary> vocabulary;
   std::optional<TableColumns> columns;                // of that net's table, where they have codes
+  std::vector<std::string> series;                    // of the columns of that net's table, where it is a series
   std::optional<Standard> standard, target_standard;  // of that net's samples and targets, where they are a series
   std::vector<NamedTarget> targets;                   // of that net, where it has several
   int64_t tokens = 0;                // those of that net, with names or without; 0: its samples are no tokens

@@ -83,7 +83,7 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
   }
 
  private:
-  Grouped read(const std::string& path) const {
+  Grouped read(const std::string& path, const DataContext& context) const {
     Grouped out;
     out.table = read_series(path, {params.columns,
                                    params.ignore,
@@ -91,7 +91,8 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
                                    {params.id, params.target},
                                    params.header,
                                    params.delimiter,
-                                   params.missing});
+                                   params.missing,
+                                   context.series});
     std::unordered_map<std::string_view, size_t> places;
     const auto& ids = out.table.cells[0];
     for (size_t row = 0; row < ids.size(); ++row) {
@@ -103,7 +104,7 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
   }
 
   Data load_file(const std::string& path, const DataContext& context) const {
-    const Grouped all = read(path);
+    const Grouped all = read(path, context);
     Data out;
     out.source = path;
     const std::optional<LabelClasses> classes = classes_of(all, out, context);
@@ -111,7 +112,7 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
     const std::string test = test_part(params.test, common);
     const bool drawn = parse_number(test, part);
     std::optional<Grouped> other;
-    if (!drawn) other.emplace(read(find_data_file(test, context)));
+    if (!drawn) other.emplace(read(find_data_file(test, context), context));
     if (other && (other->table.columns != all.table.columns || other->table.names != all.table.names))
       fail(ErrorKind::data, other->table.path, ": its columns are not those of ", path);
     const int64_t longest = std::max(all.longest(), other ? other->longest() : 0);

@@ -71,17 +71,18 @@ class SeriesReader {
   void choose() {
     out_.texts = places_of(asked_.texts, asked_.texts.size() > 1 ? "id or target" : "id");
     out_.targets = places_of(asked_.targets, "targets");
-    const std::vector<size_t> ignored = places_of(asked_.ignore, "ignore");
-    out_.features = places_of(asked_.columns, "columns");
+    const bool trained = !asked_.trained.empty() && !out_.names.empty();
+    const std::vector<size_t> ignored = trained ? std::vector<size_t>() : places_of(asked_.ignore, "ignore");
+    out_.features = places_of(trained ? asked_.trained : asked_.columns, "columns");
     const auto has = [](const std::vector<size_t>& columns, size_t i) { return std::ranges::count(columns, i) > 0; };
-    if (asked_.columns.empty())
+    if (out_.features.empty())
       for (size_t i = 0; i < out_.columns; ++i)
         if (!has(ignored, i) && !has(out_.texts, i)) out_.features.push_back(i);
     for (const size_t i : out_.features)
       if (has(ignored, i) || has(out_.texts, i))
         fail(ErrorKind::config, "columns: ", out_.name_of(i),
              has(ignored, i) ? " is to be ignored, too" : " has a use of its own", "; leave it out of one of them");
-    std::ranges::sort(out_.features);
+    if (!trained) std::ranges::sort(out_.features);
     if (out_.features.empty()) fail(ErrorKind::data, out_.path, ": no columns of numbers are left");
   }
 

@@ -15,6 +15,8 @@ struct SeriesColumns {
   std::vector<std::string> texts;    // columns that stay texts
   std::string header = "auto", delimiter = ",";
   std::vector<std::string> missing = default_missing_marks();
+  // The numbers that a net was trained with: names that stand for `columns` in a table with a header, in their order.
+  std::vector<std::string> trained = {};
 };
 
 struct SeriesTable {
@@ -22,7 +24,7 @@ struct SeriesTable {
   std::vector<std::string> names;  // of all columns; empty without a header
   size_t columns = 0;
   char delimiter = ',';
-  std::vector<size_t> features, targets, texts;  // places of columns
+  std::vector<size_t> features, targets, texts;  // places of columns; features in their order, or as trained
   Tensor numbers;                                // (rows, features + targets) f32
   std::vector<std::vector<std::string>> cells;   // of each of `texts`, by row
   std::vector<size_t> begins;                    // of rows, in the text of the file

@@ -64,18 +64,18 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
   }
 
   Data load(const DataContext& context) const override {
-    return data_of(read(find_data_file(params.path, context)), context);
+    return data_of(read(find_data_file(params.path, context), context), context);
   }
 
   DataCheck check(const DataContext& context) const override {
     DataCheck out;
     const std::string path = find_data_file(params.path, context, out.missing);
     if (path.empty()) return out;
-    return check_of(data_of(read(path), context));
+    return check_of(data_of(read(path, context), context));
   }
 
  private:
-  Series read(const std::string& path) const {
+  Series read(const std::string& path, const DataContext& context) const {
     const std::string small = lower(path);
     const auto ends = [&](const char* ending) { return small.ends_with(ending); };
     if (ends(".npy")) return of_array(read_npy(path), path);
@@ -83,7 +83,7 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
       return of_array(open_hdf5(path)->read(params.array.c_str(), false), text(path, ": ", params.array));
     }
     SeriesColumns columns{params.columns, params.ignore,    params.targets, {},
-                          params.header,  params.delimiter, params.missing};
+                          params.header,  params.delimiter, params.missing, context.series};
     if (columns.delimiter == "," && ends(".tsv")) columns.delimiter = "tab";
     const SeriesTable table = read_series(path, columns);
     Series out;

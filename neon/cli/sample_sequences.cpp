@@ -121,7 +121,7 @@ std::unique_ptr<SampleSource> sequences_of_ids(const SeriesTable& table, const s
 // The columns that the net was trained with, by name or else by place.
 SeriesColumns columns_of(const TableColumns& table) {
   SeriesColumns out;
-  out.columns = table.features;
+  out.trained = table.features;
   if (table.features.empty())
     for (const int64_t position : table.positions) out.columns.push_back(std::to_string(position));
   if (!table.id.empty()) out.texts = {table.id};

@@ -229,6 +229,7 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
   if (former) context.limits = former->limits, context.rules = former->run.meaning.rules;
   if (former && !former->run.meaning.vocabulary.empty()) context.vocabulary = former->run.meaning.vocabulary;
   if (former && !former->run.meaning.table.codes.empty()) context.columns = former->run.meaning.table;
+  if (former && former->run.meaning.sequence) context.series = former->run.meaning.table.features;
   if (former && !former->run.meaning.standard.empty()) context.standard = former->run.meaning.standard;
   if (former && !former->run.meaning.target_standard.empty())
     context.target_standard = former->run.meaning.target_standard;

@@ -179,6 +179,24 @@ class Sequences(Case):
         self.assertEqual([row[:2] for row in rows_of(self.neon("predict", "s.safetensors", "new.csv").out)],
                          [["z", "up"], ["y", "down"]])
 
+    def test_columns_go_by_their_names_in_any_order(self):
+        """A table whose columns stand in another order gives the same forecasts, costs and resumed weights."""
+        rows = [(f"{i // 5}", (i * i) % 7, 30 + i % 4, i % 3 + (i * i) % 7 / 5) for i in range(60)]
+        def write(name, order):
+            self.write(name, "\n".join(",".join(str((("who", "x", "z", "y"), *rows)[r][k]) for k in order) for r in range(61)) + "\n")
+        windows = SERIES.replace("targets: [load], ", "TARGETS").replace("[day]", "[who, y]").replace("epochs: 150", "epochs: 2")
+        walks = "dataset: {Sequences: {path: load.csv, id: who, target: y, task: regression, each_step: true}}\nlayers:\n" \
+                "  - GRU: {output_size: 4, init: GlorotUniform}\n  - Affine: {nout: 1, init: GlorotUniform}\n" \
+                "cost: MeanSquared\noptimizer: {Adam: {learning_rate: 0.03}}\nbatch_size: 4\nepochs: 2\n"
+        for spec in windows.replace("TARGETS", "targets: [z], "), windows.replace("TARGETS", "").replace("nout: 2", "nout: 4"), walks:
+            write("load.csv", (0, 1, 2, 3))
+            self.neon(self.spec(spec, "w.yaml"), "-r", "1", "-s", "w.safetensors", "--overwrite")
+            predicted, found = (self.neon(verb, "w.safetensors", *more).out for verb, *more in (("predict", "load.csv"), ("eval",)))
+            for place, order in ("load.csv", (2, 3, 1, 0)), ("other.csv", (3, 2, 0, 1)):
+                write(place, order)
+                self.assertEqual(self.neon("predict", "w.safetensors", place).out, predicted)
+                self.assertEqual(self.neon("eval", "w.safetensors", "--set", f"dataset.path={place}").out.replace("other.", "load."), found)
+
     def test_another_file_is_brought_to_the_numbers_of_the_training(self):
         """neon eval of a file in other units finds what neon predict does, not what the file's own means would give."""
         walk = lambda i, t: (t if i % 2 else -t) + (3 * i + t) % 5 / 4
