@@ -294,6 +294,11 @@ TEST_CASE("0.9: a balanced net has an output for its class, one for its sample, 
         "[Misclassification]}}");
   CHECK(!net.find("cost"));
   CHECK(!net.find("metrics"));
+  // The factor of one of several costs is its weight.
+  const std::string scaled = "[*u, !obj:layers.SliceLayer {end_idx: 10}, " + cost +
+                             "cost: !obj:transforms.CrossEntropy {scale: 0.3, epsilon: 0.1}}]";
+  CHECK_THAT(root(scaled, "[*u, " + penalty).find("outputs")->to_string(),
+             Contains("class: {cost: CrossEntropyMulti, layer: balanced0, weight: 0.3, metrics"));
   const auto refused = [&](const std::string& a, const std::string& b, const std::string& label = "output") {
     return message_of([&] { root(a, b, label); });
   };

@@ -94,15 +94,26 @@ class Balance {
   void add_output(const OldNode& cost_layer, const std::string& layer) {
     OldResult made;
     const char* const target = translate_old_cost(t_, cost_layer, data_, made) ? "sample" : "class";
-    const Setting* const cost = made.params.find("cost");
+    Setting* const cost = made.params.find("cost");
     if (!cost) return;
     const Location where = cost_layer.where();
     if (outputs_.find(target))
       return t_.problem(where, text("two costs compare with the ", target, "; a net has one for each target"));
     outputs_.where = where;
-    outputs_.entries.push_back(
-        {target, Setting::map({{"cost", *cost, cost->where}, {"layer", Setting::scalar(layer, where), where}}, where),
-         where});
+    Setting output = Setting::map({{"layer", Setting::scalar(layer, where), where}}, where);
+    if (cost->is_map()) take_weight(*cost, output);
+    output.entries.insert(output.entries.begin(), {"cost", *cost, cost->where});
+    outputs_.entries.push_back({target, std::move(output), where});
+  }
+
+  // The factor of one of several costs is its weight, in the printed sum, too.
+  static void take_weight(Setting& cost, Setting& output) {
+    Setting& params = cost.entries[0].value;
+    const Setting* const scale = params.find("scale");
+    if (!scale) return;
+    output.entries.push_back({"weight", *scale, scale->where});
+    std::erase_if(params.entries, [](const auto& entry) { return entry.key == "scale"; });
+    if (params.entries.empty()) cost = Setting::scalar(cost.entries[0].key, cost.where);
   }
 
   // The penalty passes its features on, so it stands behind the layer.

@@ -62,7 +62,10 @@ void choose_cross_entropy(OldTranslation& translation, const OldObject& object, 
 
 void remark_scale(OldTranslation& translation, const OldObject& object, OldResult&) {
   if (object.find("scale"))
-    translation.remark(object.where_of("scale"), "scale multiplies the gradient; 0.9 multiplied the printed cost, too");
+    translation.remark(object.where_of("scale"),
+                       translation.reconstruct
+                           ? "weight: the factor of one of several costs, in the gradient and in the printed sum"
+                           : "scale multiplies the gradient; 0.9 multiplied the printed cost, too");
 }
 
 void finish_cross_entropy(OldTranslation& translation, const OldObject& object, OldResult& out) {
