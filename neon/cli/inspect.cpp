@@ -61,7 +61,7 @@ void check_files(const CommandLine& line, const Inspected& in) {
   const RunOptions& options = in.options;
   if (!options.model_file.empty()) {
     std::vector<std::string> warnings;
-    const TakingNet net{in.spec.experiment->network(), in.graph(), in.check.class_names, options.caffe,
+    const TakingNet net{in.spec.experiment->network(), in.graph(), in.check, options.caffe,
                         in.layout.channels_last || !in.step.augment.empty()};
     const TensorFile file = load_weights(options.model_file, net, warnings);
     print_warnings(warnings);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "datasets/sample_meaning_json.h"
 #include "neon/core/message.h"
 #include "neon/train/class_names.h"
 #include "neon/train/initial_values.h"
@@ -37,14 +38,32 @@ std::vector<Wanted> wanted_by(const StepGraph& graph) {
   return out;
 }
 
+// The samples of the checkpoint's net; none of weights without them.
+std::optional<SampleMeaning> samples_in(const TensorFile& file) try {
+  const auto data = file.metadata.find("neon.data"), classes = file.metadata.find("neon.classes");
+  if (data == file.metadata.end()) return {};
+  return read_meaning({data->second, classes == file.metadata.end() ? "" : classes->second});
+} catch (const std::exception&) {  // of another program
+  return {};
+}
+
 // The layers whose rows are classes that the checkpoint does not have.
 std::set<std::string> layers_of_other_classes(const TensorFile& file, const TakingNet& net) {
-  const std::vector<std::string> trained = class_names_in(file);
-  if (trained.empty() || net.class_names.empty() || same_classes(net.class_names, trained)) return {};
+  std::set<std::string> out;
+  const std::optional<SampleMeaning> samples = samples_in(file);
+  for (const NamedTarget& target : net.samples.targets) {  // its output has its name
+    const std::vector<NamedTarget> none, &all = samples ? samples->targets : none;
+    const auto former = std::ranges::find(all, target.name, &NamedTarget::name);
+    const bool named = former != all.end() && !former->names.empty() && !target.names.empty();
+    if (named && !same_classes(target.names, former->names)) out.insert(target.name);
+  }
+  const std::vector<std::string> trained = class_names_in(file), &here = net.samples.class_names;
+  if (trained.empty() || here.empty() || same_classes(here, trained)) return out;
   std::set<std::string> owners;
   for (const Parameter& p : net.graph.parameters) owners.insert(p.owner);
   const std::vector<std::string> last = net.network.last_of(owners);
-  return {last.begin(), last.end()};
+  out.insert(last.begin(), last.end());
+  return out;
 }
 
 // Differences to the net's tensors, with the nearest names of the file.
@@ -62,8 +81,59 @@ std::vector<std::string> misfits(const TensorFile& weights, const std::vector<Wa
   return out;
 }
 
+// Names of the numbers of a table's sample: "'x'", "'colour' = 'red'". Empty where the columns have no names.
+std::vector<std::string> inputs_of(const TableColumns& table) {
+  std::vector<std::string> out;
+  for (size_t k = 0; k < table.features.size(); ++k) {
+    const std::string name = in_quotes(table.features[k]);
+    const ColumnCode code = k < table.codes.size() ? table.codes[k] : ColumnCode();
+    for (const std::string& category : code.categories) out.push_back(text(name, " = ", in_quotes(category)));
+    const int64_t numbers = code.width() - int64_t(code.categories.size()) - (code.indicator ? 1 : 0);
+    out.insert(out.end(), size_t(numbers), name);
+    if (code.indicator) out.push_back(name + " is missing");
+  }
+  return out;
+}
+
+// The first place at which two lists of one length differ; their length where they do not.
+size_t first_other(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  return size_t(std::ranges::mismatch(a, b).in1 - a.begin());
+}
+
+std::string other_columns(const SampleMeaning& trained, const SampleMeaning& here, const std::string& path) {
+  const std::vector<std::string> then = inputs_of(trained.table), now = inputs_of(here.table);
+  const size_t k = then.size() == now.size() ? first_other(then, now) : then.size();
+  if (k == then.size()) return "";
+  return text("warning: input ", k, " of the net of ", path, " was ", then[k], ", and is ", now[k],
+              " here: weights meet other columns; give the columns as they were, or the first layer another name");
+}
+
+std::string other_pixels(const SampleMeaning& trained, const SampleMeaning& here, const std::string& path) {
+  const bool bytes = trained.dtype == DType::u8 && here.dtype == DType::u8;
+  if (!bytes || (trained.scale == here.scale && trained.shift == here.shift)) return "";
+  const auto range = [](const SampleMeaning& of) { return text(of.shift, " to ", 255 * of.scale + of.shift); };
+  return text("warning: pixels of the net of ", path, " were from ", range(trained), ", and are from ", range(here),
+              " here: weights meet other numbers; scale the samples as they were");
+}
+
+std::string other_tokens(const SampleMeaning& trained, const SampleMeaning& here, const std::string& path) {
+  const std::vector<std::string>&then = trained.vocabulary.texts, &now = here.vocabulary.texts;
+  const size_t k = then.size() == now.size() ? first_other(then, now) : then.size();
+  if (k == then.size()) return "";
+  return text("warning: token ", k, " of the net of ", path, " was ", in_quotes(then[k]), ", and is ",
+              in_quotes(now[k]), " here: rows of tables are of other tokens; take the vocabulary of that net");
+}
+
+// A warning where samples have as many numbers as those of the checkpoint at `path`, but of another meaning: another
+// column or category at a place, another range of pixels, or another text of a token. "" without such a difference.
+std::string other_inputs(const SampleMeaning& trained, const SampleMeaning& here, const std::string& path) {
+  for (const auto& difference : {other_columns, other_pixels, other_tokens})
+    if (std::string found = difference(trained, here, path); !found.empty()) return found;
+  return "";
+}
+
 std::vector<std::string> notes_about(const TensorFile& file, const std::string& path, const TakingNet& net,
-                                     const Variables& variables) {
+                                     const Variables& variables, const std::vector<std::string>& taken) {
   std::vector<std::string> out;
   for (const Parameter& p : net.graph.parameters) {
     const Tensor* const stored = file.find(p.name);
@@ -77,6 +147,10 @@ std::vector<std::string> notes_about(const TensorFile& file, const std::string& 
     out.push_back(text("note: the net of ", path, " was trained with", *trained ? "" : "out",
                        " --caffe, this run is with", *trained ? "out" : "",
                        " it: pooling may have other sizes, and dropout another scale"));
+  // The layers that read the samples come first.
+  const bool reads = !net.graph.parameters.empty() && std::ranges::count(taken, net.graph.parameters.front().name) > 0;
+  if (const std::optional<SampleMeaning> trained = samples_in(file); trained && reads)
+    if (std::string found = other_inputs(*trained, net.samples, path); !found.empty()) out.push_back(std::move(found));
   return out;
 }
 
@@ -110,7 +184,7 @@ TakenWeights take_weights(const TensorFile& file, const std::string& path, const
     if (!met.contains(named.name)) out.unused.push_back(named.name);
   if (out.taken.empty()) another_net(path, misfits(weights, wanted, variables));
   start_running_means(variables);
-  out.notes = notes_about(file, path, net, variables);
+  out.notes = notes_about(file, path, net, variables, out.taken);
   if (!frozen.empty())
     out.notes.push_back(text("warning: frozen and not in ", path, ": ", list_text(frozen),
                              "; drawn values stay there, leave them out of `freeze`"));

@@ -11,7 +11,7 @@ namespace neon {
 // Tensors are parameters and running statistics.
 struct TakenWeights {
   std::vector<std::string> taken, fresh, unused;  // fresh: of the net, begun anew; unused: of the checkpoint
-  std::vector<std::string> notes;                 // weights that are rounded, another --caffe, drawn weights that stay
+  std::vector<std::string> notes;  // weights that are rounded, another --caffe, drawn weights that stay, other inputs
   // "12 of 14 tensors taken; new: head/W, head/b"
   std::string line() const;
   // A line for each tensor.
@@ -21,8 +21,8 @@ struct TakenWeights {
 // A net that takes weights.
 struct TakingNet {
   const Network& network;
-  const StepGraph& graph;                       // of its training step
-  const std::vector<std::string>& class_names;  // of its data
+  const StepGraph& graph;  // of its training step
+  const SampleMeaning& samples;
   bool caffe = false;
   bool data_channels_last = false;  // images come to the net as (N,H,W,C)
 };

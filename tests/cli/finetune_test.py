@@ -60,6 +60,43 @@ class Weights(Case):
         renamed = self.spec(IRIS.replace("{nout: 8", "{name: afine, nout: 8").replace("{nout: 3", "{name: top, nout: 3"), name="r.yaml")
         self.refused(2, "--model_file", "m.safetensors", renamed, says="afine/W (8, 4) is in the net only; did you mean Affine_0/W or Affine_1/W?")
 
+    def test_inputs_of_another_meaning_are_told(self):
+        rows = [(i % 7, -i % 5, ("red", "blue")[i % 2], "pq"[i % 3 == 0], "st"[i % 4 == 0]) for i in range(40)]
+        def table(name, order, head="x y colour k l", colours=("red", "blue"), classes="pq"):
+            changed = [(x, y, colours[c == "blue"], classes["pq".index(k)], l) for x, y, c, k, l in rows]
+            self.write(name, "\n".join(",".join(str(row[i]) for i in order) for row in [head.split(), *changed]) + "\n")
+        net = ("dataset: {CSV: {path: a.csv, test: 0, target: k, ignore: [l]}}\nlayers: [Affine: {nout: classes, activation: Softmax}]\n"
+               "cost: CrossEntropyMulti\noptimizer: Adam\nepochs: 1\nbatch_size: 8\n")
+        for name, order, more in (("a.csv", range(5), {}), ("swapped.csv", (1, 0, 2, 3, 4), {}), ("moved.csv", (3, 0, 1, 4, 2), {}),
+                                  ("named.csv", range(5), {"head": "x z colour k l"}), ("colours.csv", range(5), {"colours": ("red", "amber")})):
+            table(name, order, **more)
+        self.neon("-r", "1", "-b", "cpu", "-s", "m.safetensors", self.write("s.yaml", net))
+        for name, told in (("a.csv", ""), ("moved.csv", ""), ("swapped.csv", "input 0 of the net of m.safetensors was 'x', and is 'y' here"),
+                           ("named.csv", "input 1 of the net of m.safetensors was 'y', and is 'z' here"),
+                           ("colours.csv", "input 2 of the net of m.safetensors was 'colour' = 'blue', and is 'colour' = 'amber' here")):
+            for verb in [], ["check"]:
+                err = self.neon(*verb, "-b", "cpu", "--model_file", "m.safetensors", "s.yaml", "--set", f"dataset.CSV.path={name}").err
+                self.assertEqual("weights meet other" in err, bool(told), err)
+                self.assertIn(told, err)
+        self.assertNotIn("weights meet other", self.neon("-b", "cpu", "--model_file", "m.safetensors", "s.yaml", "--set", "layers=[{Affine: "
+                         "{name: new, nout: 4}}, {Affine: {name: Affine_0, nout: classes, activation: Softmax}}]",
+                         "--set", "dataset.CSV.path=swapped.csv", code=None).err)
+        several = ("dataset: {CSV: {path: a.csv, test: 0, targets: {k: classes, l: classes}}}\nlayers:\n" + "".join(
+            f"  - Affine: {{name: {name}, inputs: data, nout: 2, activation: Softmax}}\n" for name in "kl") +
+            "outputs: {k: CrossEntropyMulti, l: CrossEntropyMulti}\noptimizer: Adam\nepochs: 1\nbatch_size: 8\n")
+        self.neon("-r", "1", "-b", "cpu", "-s", "t.safetensors", self.write("t.yaml", several))
+        table("classes.csv", range(5), classes="uv")
+        self.assertEqual(self.taken("-b", "cpu", "t.yaml", "--set", "dataset.CSV.path=classes.csv", base="t.safetensors"),
+                         "t.safetensors: 1 of 2 tensors taken; new: k/W of other classes")
+
+    def test_pixels_of_another_range_are_told(self):
+        write_colours(self)
+        spec = self.write("s.yaml", NET)
+        self.neon("-r", "1", "-b", "cpu", "-s", "m.safetensors", spec)
+        for value, told in ("true", False), ("false", True):
+            err = self.neon("-b", "cpu", "--model_file", "m.safetensors", spec, "--set", f"dataset.ImageFolder.normalize={value}").err
+            self.assertEqual("pixels of the net of m.safetensors were from 0 to 1, and are from 0 to 255 here" in err, told, err)
+
     def test_rows_of_the_head_are_classes(self):
         write_colours(self)
         spec = self.write("s.yaml", NET)
