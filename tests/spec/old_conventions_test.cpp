@@ -155,3 +155,11 @@ TEST_CASE("0.9: units before a layer of images are one square map") {
              Contains("{Reshape: {reshape: [1, 7, 7]}}, {Pooling: {fshape: [2, 2], op: max, strides: 1}}, {Conv"));
   CHECK_THAT(layers("50", ""), !Contains("Reshape"));
 }
+
+TEST_CASE("0.9: an experiment without metrics reported wrong answers in percent") {
+  OldParts parts;
+  const char* const words = "0.9 reported MisclassPercentage of the training and of the test set";
+  CHECK(has_note(parts.spec(), words));
+  parts.rest = "metrics: {test: [!obj:metrics.AUC {}]},";
+  CHECK_FALSE(has_note(parts.spec(), words));
+}

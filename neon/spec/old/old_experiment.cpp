@@ -13,6 +13,7 @@ const OldKeys kExperimentKeys = {
     old_read("logging"),           old_holder("weight_init"),   old_holder("weight_inits"), old_holder("lrule"),
     old_holder("lrules"),
 };
+constexpr const char* kErrorExperiment = "experiments.FitPredictErrorExperiment";
 const OldKeys kErrorKeys = kExperimentKeys + OldKeys{
                                                  old_read("metrics"),
                                                  old_read("predictions"),
@@ -144,6 +145,10 @@ void finish_experiment(OldTranslation& t, const OldObject& object, OldResult& ou
   if (net.is_map())
     for (auto& entry : net.entries[0].value.entries) out.set(entry.key, std::move(entry.value), entry.where);
   if (const auto metrics = object.find("metrics"); metrics && !metrics->is_null()) translate_metrics(t, *metrics, out);
+  else if (object.kind.name == kErrorExperiment)
+    t.remark(object.node.where(),
+             "metrics: without a list, 0.9 reported MisclassPercentage of the training and of the test set; "
+             "train_metrics: N evaluates N training samples");
   if (const auto predictions = object.find("predictions")) translate_predictions(t, *predictions);
   if (const auto diagnostics = object.find("diagnostics"); diagnostics && !diagnostics->is_null())
     translate_diagnostics(t, *diagnostics);
@@ -169,7 +174,7 @@ void finish_fit(OldTranslation& t, const OldObject& object, OldResult& out) { fi
 
 const OldClasses experiments(std::vector<OldClass>{
     {"experiments.FitExperiment", "experiment", "Fit", kErrorKeys, finish_fit},
-    {"experiments.FitPredictErrorExperiment", "experiment", "Fit", kErrorKeys, finish_fit},
+    {kErrorExperiment, "experiment", "Fit", kErrorKeys, finish_fit},
     {"backends.CPU",
      "backend",
      "Backend",
