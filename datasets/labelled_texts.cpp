@@ -12,12 +12,13 @@ namespace neon {
 
 namespace {
 
-std::vector<std::string> classes_of(const std::vector<LabelledText>& texts, const std::string& source) {
+std::vector<std::string> classes_of(const std::vector<LabelledText>& texts, const std::string& source,
+                                    const DataContext& context) {
   std::vector<std::string> out;
   for (const LabelledText& one : texts) out.push_back(one.label);
   std::ranges::sort(out);
   out.erase(std::unique(out.begin(), out.end()), out.end());
-  if (out.size() < 2)
+  if (out.size() < 2 && !context.some_classes)
     fail(ErrorKind::data, source, ": every text is of class ", in_quotes(out.front()), "; expected at least 2 classes");
   return out;
 }
@@ -103,7 +104,7 @@ LabelledTexts labelled_texts_at(const std::string& path, const LabelledTextParam
 Data data_of_texts(LabelledTexts given, const LabelledTextParams& params, const DataContext& context) {
   Data out;
   out.source = given.source;
-  out.class_names = classes_of(given.train, given.source);
+  out.class_names = classes_of(given.train, given.source, context);
   out.classes = int64_t(out.class_names.size());
   if (context.vocabulary) check_vocabulary_of_run(*context.vocabulary, params);
   if (params.unit != name_of(TextUnit::byte)) drop_marks(given);

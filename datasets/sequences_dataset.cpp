@@ -175,7 +175,7 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
       if (const std::string what = ask_about_labels(numbers.smallest, numbers.largest, size_t(data.classes));
           !what.empty())
         fail(ErrorKind::config, all.table.path, ": the target has ", what, ": say task: classes or task: regression");
-    if (data.classes < 2)
+    if (data.classes < 2 && !context.some_classes)
       fail(ErrorKind::data, all.table.path, ": every target is ", in_quotes(data.class_names.front()),
            ": there is only one class");
     return out;

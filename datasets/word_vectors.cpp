@@ -68,7 +68,9 @@ class VectorLines {
     for (size_t i = values_.size(); i-- > 0;) {
       const std::string_view text = take_last(line);
       double value = 0;
-      if (!parse_number(text, value) || !std::isfinite(value))
+      if (parse_number(text, value) && std::isinf(float(value)))
+        fail(ErrorKind::data, path_, ":", number_, ": ", no_f32_text(text, MissingMarks()));
+      if (!parse_f32(text, value))
         fail(ErrorKind::data, path_, ":", number_, ": ", in_quotes(text), " is no number; a line has a word and ",
              values_.size(), " numbers, as embedding_dim says");
       values_[i] = value;
@@ -97,13 +99,18 @@ int64_t take_word_vectors(const std::string& path, const Vocabulary& vocabulary,
   const size_t words = rows.size();
   const int64_t numbers = table.shape()[1];
   const TextFile file(path);
+  size_t cells = 0;  // of the first line's word: more where its vector has more numbers than asked for
   VectorLines lines(path, utf8_text(file.text(), path), numbers);
   while (lines.next()) {
+    for (std::string_view word = cells ? "" : lines.word(); !word.empty(); ++cells) take_last(word);
     const auto found = rows.find(lines.word());
     if (found == rows.end()) continue;
     for (int64_t i = 0; i < numbers; ++i) table.set(found->second * numbers + i, lines.values()[size_t(i)]);
     rows.erase(found);
   }
+  if (rows.size() == words && cells > 1)
+    fail(ErrorKind::data, path, ": its vectors have ", numbers + int64_t(cells) - 1, " numbers, embedding_dim is ",
+         numbers, "; give the layer embedding_dim: ", numbers + int64_t(cells) - 1);
   if (rows.size() == words) fail(ErrorKind::data, path, ": has a vector for none of the data set's ", words, " words");
   return int64_t(words - rows.size());
 }

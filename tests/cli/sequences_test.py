@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import struct
 
 import numpy as np
@@ -57,6 +58,12 @@ def npy(shape, numbers):
 
 
 class Sequences(Case):
+    def check_one_class(self, net, unlabelled, label, labelled):
+        """neon eval takes samples of one of both classes; its cost is that of the predictions."""
+        shares = [(float(p) if name == label else 1 - float(p)) for _, name, p in rows_of(self.neon("predict", net, unlabelled).out)]
+        cost = -sum(map(math.log, shares)) / len(shares)
+        self.assertIn(f"data cost {cost:.4f}", self.neon("eval", net, labelled).out)
+
     def test_texts_have_their_classes(self):
         self.write("reviews.csv", "".join(f"a {word} film {i},{label}\n" for i in range(6)
                                           for word, label in (("fine", "good"), ("poor", "bad"), ("great", "good"), ("dull", "bad"))))
@@ -74,6 +81,9 @@ class Sequences(Case):
             self.assertEqual(piped.out, result.out)
             marked = self.neon("predict", "t.safetensors", "-", stdin=b"\xef\xbb\xbf" + lines.encode())  # a byte order mark
             self.assertEqual(marked.out, result.out)
+            self.write("lines.txt", "a fine film\na great film\n")
+            self.write("good.csv", "text,label\na fine film,good\na great film,good\n")
+            self.check_one_class("t.safetensors", "lines.txt", "good", "good.csv")
         # Texts of two files, of any name.
         self.write("one", "a fine film")
         out = self.neon("predict", "t.safetensors", "one", "new.txt").out
@@ -178,6 +188,8 @@ class Sequences(Case):
         self.write("new.csv", "x,who\n2,z\n6,y\n3,z\n5,y\n4,y\n4,z\n")
         self.assertEqual([row[:2] for row in rows_of(self.neon("predict", "s.safetensors", "new.csv").out)],
                          [["z", "up"], ["y", "down"]])
+        self.write("down.csv", "who,x,kind\nv,6,down\nv,5,down\nw,3,down\nw,2,down\n")
+        self.check_one_class("s.safetensors", "down.csv", "down", "down.csv")
 
     def test_columns_go_by_their_names_in_any_order(self):
         """A table whose columns stand in another order gives the same forecasts, costs and resumed weights."""

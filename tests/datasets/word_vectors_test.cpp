@@ -52,6 +52,9 @@ TEST_CASE("files that hold no such vectors are refused in one line") {
   CHECK(vectors_error("") == "data: v.txt: has a vector for none of the data set's 4 words");
   CHECK(vectors_error("3 300\ncat 1 2\n") ==
         "data: v.txt: its vectors have 300 numbers, embedding_dim is 2; give the layer embedding_dim: 300");
+  CHECK(vectors_error("the 1 2 3 4\ncat 1 2 3 4\n") ==
+        "data: v.txt: its vectors have 4 numbers, embedding_dim is 2; give the layer embedding_dim: 4");
+  CHECK(vectors_error("cat 1 1e39\n") == "data: v.txt:1: expected a number up to f32's largest, 3.4e38, found '1e39'");
   CHECK(vectors_error("cat 1 2\ndog 1\n") ==
         "data: v.txt:2: 'dog' is no number; a line has a word and 2 numbers, as embedding_dim says");
   CHECK(vectors_error("cat 1 nan\n") ==
