@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "backends/cpu/block_product.h"
 #include "backends/cpu/winograd.h"
 #include "backends/graph/ops.h"
 
@@ -146,9 +147,9 @@ class WinogradConvolution : public Kernel {
 
   // sums (tiles,K) of a place, columns from `first` on: patches (tiles,C) times filters (C,K)
   void multiply(int64_t place, int64_t first, int64_t columns, int64_t tiles, int set) {
-    const elementwise::WinogradProduct product{tiles, filters_.rows,     columns,           filters_.rows,
-                                               1,     filters_.channels, filters_.channels, false};
-    loops_.multiply(product, patches(set) + place * patches_.step(), filters() + place * filters_.step() + first,
+    const BlockProduct product{tiles, filters_.rows,     columns,           filters_.rows,
+                               1,     filters_.channels, filters_.channels, false};
+    multiply_blocks(product, patches(set) + place * patches_.step(), filters() + place * filters_.step() + first,
                     sums(set) + place * sums_.step() + first);
   }
 

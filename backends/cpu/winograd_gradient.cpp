@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "backends/cpu/block_product.h"
 #include "backends/cpu/winograd.h"
 #include "backends/graph/ops.h"
 
@@ -94,8 +95,8 @@ class WinogradGradient : public Kernel {
 
   // sums (K,C) of a place, rows from `first` on: gradients' transpose (K,tiles) times patches (tiles,C)
   void multiply(int64_t place, int64_t first, int64_t rows, int64_t tiles, bool add, int set) {
-    const elementwise::WinogradProduct product{rows, tiles, channels(), 1, maps(), channels(), channels(), add};
-    loops_.multiply(product, gradients(set) + place * gradients_.step() + first, patches(set) + place * patches_.step(),
+    const BlockProduct product{rows, tiles, channels(), 1, maps(), channels(), channels(), add};
+    multiply_blocks(product, gradients(set) + place * gradients_.step() + first, patches(set) + place * patches_.step(),
                     sums(set) + place * sums_.step() + first * channels());
   }
 

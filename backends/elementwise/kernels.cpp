@@ -33,8 +33,8 @@ constexpr Row kRows[] = {
   {                                                                                                               \
 #level, simd_##level::rows_f32, simd_##level::rows_f64, &simd_##level::reduce_f32, &simd_##level::reduce_f64, \
         &simd_##level::convert_f32, &simd_##level::convert_f64, &simd_##level::random, &simd_##level::pool_f32,   \
-        &simd_##level::pool_f64, &simd_##level::resizing, &simd_##level::winograd, &simd_##level::cells,          \
-        &simd_##level::signs                                                                                      \
+        &simd_##level::pool_f64, &simd_##level::resizing, &simd_##level::products, &simd_##level::winograd,       \
+        &simd_##level::cells, &simd_##level::signs                                                                \
   }
 constexpr Level kLevels[] = {NEON_LEVEL_ROW(v2), NEON_LEVEL_ROW(v3), NEON_LEVEL_ROW(v4)};
 

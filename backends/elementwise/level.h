@@ -88,16 +88,22 @@ struct Resizing {
   void (*sum_lines)(const int16_t* const* lines, const int16_t* weights, int64_t count, int64_t n, uint8_t* to);
 };
 
-// Winograd's convolution by products of 6 x 6 places: y = A' [(G w G') * (B' x B)] A, see level_winograd.cpp. Channels
-// are a multiple of kWinogradChannels; place p of channel c is at p * step + c.
-constexpr int kWinogradPlaces = 36, kWinogradChannels = 16;
-// For each place: c[i][j], i < rows, j < columns, is the sum over k < depth of
-// a[i * a_row + k * a_step] * b[k * b_step + j], or that sum is added to c[i][j]. `columns` is a multiple of
-// kWinogradChannels.
-struct WinogradProduct {
+// Products of blocks: c[i * c_row + j], i < rows, j < columns, is the sum over k < depth of
+// a[i * a_row + k * a_step] * b[k * b_step + j], or that sum is added to it. `columns` is a multiple of
+// kProductColumns. The order of a sum depends on nothing but `depth`.
+constexpr int kProductColumns = 16;
+struct BlockProduct {
   int64_t rows, depth, columns, a_row, a_step, b_step, c_row;
   bool add;
 };
+struct Products {
+  void (*multiply_f32)(const BlockProduct& product, const float* a, const float* b, float* c);
+  void (*multiply_f64)(const BlockProduct& product, const double* a, const double* b, double* c);
+};
+
+// Winograd's convolution by products of 6 x 6 places: y = A' [(G w G') * (B' x B)] A, see level_winograd.cpp. Channels
+// are a multiple of kWinogradChannels; place p of channel c is at p * step + c.
+constexpr int kWinogradPlaces = 36, kWinogradChannels = kProductColumns;
 struct Winograd {
   using Spread = void (*)(const float* const* pixels, int64_t channels, float* places, int64_t step);
   using Results = void (*)(const float* places, int64_t step, int64_t channels, const float* bias, bool relu,
@@ -107,7 +113,6 @@ struct Winograd {
   // 2 x 2 to 5 x 5, by A; with a bias, if not null, and then relu. `outputs` sets results to 0 that may be rounding
   // errors, because a plain sum gives 0 there: relu's derivative would be 1.
   Results results[4], outputs[4];
-  void (*multiply)(const WinogradProduct& product, const float* a, const float* b, float* c);
 };
 
 // Products of signs as bits, see level_signs.cpp. Row i of a has `words` words of 64 bits from a[i * words] on, word k
@@ -183,6 +188,7 @@ struct Level {
   const Pooling<float>* pool_f32;
   const Pooling<double>* pool_f64;
   const Resizing* resizing;
+  const Products* products;
   const Winograd* winograd;
   const Cells* cells;
   const Signs* signs;
@@ -200,6 +206,7 @@ struct Level {
     extern const Pooling<float> pool_f32;       \
     extern const Pooling<double> pool_f64;      \
     extern const Resizing resizing;             \
+    extern const Products products;             \
     extern const Winograd winograd;             \
     extern const Cells cells;                   \
     extern const Signs signs;                   \

@@ -12,11 +12,11 @@ namespace {
 #define NEON_INLINE [[gnu::always_inline]] inline
 
 #if defined __AVX512F__
-constexpr int kBytes = 64, kRows = 14;
+constexpr int kBytes = 64;
 #elif defined __AVX2__
-constexpr int kBytes = 32, kRows = 6;
+constexpr int kBytes = 32;
 #else
-constexpr int kBytes = 16, kRows = 6;
+constexpr int kBytes = 16;
 #endif
 constexpr int kLanes = kBytes / 4, kSide = 6;
 static_assert(kSide * kSide == kWinogradPlaces && kWinogradChannels % kLanes == 0);
@@ -128,72 +128,12 @@ void results(const float* places, int64_t step, int64_t channels, const float* b
   }
 }
 
-// Sums of R rows and W vectors. They stay in registers, as every loop over them is unrolled before GCC decides on that.
-template <int R, int W>
-void multiply_block(const WinogradProduct& p, const float* a, const float* b, float* c) {
-  const int64_t row = p.a_row, a_step = p.a_step, b_step = p.b_step, c_row = p.c_row;
-  const bool add = p.add;
-  Vector sums[R][W];
-  const float* fours[(R + 3) / 4];  // every fourth row of a
-#pragma GCC unroll 4
-  for (int i = 0; i < (R + 3) / 4; ++i) fours[i] = a + 4 * i * row;
-#pragma GCC unroll 14
-  for (int i = 0; i < R; ++i)
-#pragma GCC unroll 2
-    for (int j = 0; j < W; ++j) sums[i][j] = Vector{};
-  for (int64_t k = p.depth; k > 0; --k, b += b_step) {
-    Vector line[W];
-#pragma GCC unroll 2
-    for (int j = 0; j < W; ++j) line[j] = load(b + j * kLanes);
-#pragma GCC unroll 14
-    for (int i = 0; i < R; ++i) {
-      const Vector factor = fours[i / 4][i % 4 * row] - Vector{};
-#pragma GCC unroll 2
-      for (int j = 0; j < W; ++j) sums[i][j] += factor * line[j];
-    }
-#pragma GCC unroll 4
-    for (int i = 0; i < (R + 3) / 4; ++i) fours[i] += a_step;
-  }
-#pragma GCC unroll 14
-  for (int i = 0; i < R; ++i, c += c_row)
-#pragma GCC unroll 2
-    for (int j = 0; j < W; ++j) {
-      float* const to = c + j * kLanes;
-      store(add ? load(to) + sums[i][j] : sums[i][j], to);
-    }
-}
-
-// A block of `rows` <= R.
-template <int R, int W>
-void multiply_block_of(int64_t rows, const WinogradProduct& p, const float* a, const float* b, float* c) {
-  if constexpr (R > 1)
-    if (rows < R) return multiply_block_of<R - 1, W>(rows, p, a, b, c);
-  multiply_block<R, W>(p, a, b, c);
-}
-
-// All rows, in blocks of nearly the same size: few sums wait for one another.
-template <int W>
-void multiply_rows(const WinogradProduct& p, const float* a, const float* b, float* c) {
-  for (int64_t left = p.rows, blocks = (p.rows + kRows - 1) / kRows; left > 0; --blocks) {
-    const int64_t rows = (left + blocks - 1) / blocks;
-    multiply_block_of<kRows, W>(rows, p, a, b, c);
-    left -= rows, a += rows * p.a_row, c += rows * p.c_row;
-  }
-}
-
-void multiply(const WinogradProduct& p, const float* a, const float* b, float* c) {
-  int64_t column = 0;
-  for (; column + 2 * kLanes <= p.columns; column += 2 * kLanes) multiply_rows<2>(p, a, b + column, c + column);
-  if (column < p.columns) multiply_rows<1>(p, a, b + column, c + column);
-}
-
 }  // namespace
 
 constinit const Winograd winograd = {
     spread<6, patch_line>,
     {spread<2, value_line<2>>, spread<3, value_line<3>>, spread<4, value_line<4>>, spread<5, value_line<5>>},
     {results<2>, results<3>, results<4>, results<5>},
-    {results<2>, results<3>, results<4, true>, results<5>},
-    multiply};
+    {results<2>, results<3>, results<4, true>, results<5>}};
 
 }  // namespace neon::elementwise::NEON_LEVEL
