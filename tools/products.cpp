@@ -1,5 +1,5 @@
-// Speed of products of two matrices on the CPU: f32's, bf16's, and those of their signs, with the time that turning
-// numbers into bits takes.
+// Speed of products of two matrices on the CPU: f64's, f32's, bf16's, and those of their signs, with the time that
+// turning numbers into bits takes.
 //   tools/products [N [THREADS]]     N: side of the matrices (4096); THREADS: all
 #include <algorithm>
 #include <chrono>
@@ -47,11 +47,11 @@ int main(int argc, char** argv) {
   const int threads = argc > 2 ? std::atoi(argv[2]) : available_threads();
   if (n < 1 || threads < 1) return std::fprintf(stderr, "usage: products [N [THREADS]]\n"), 2;
   std::printf("%lld x %lld, threads: %d\n", static_cast<long long>(n), static_cast<long long>(n), threads);
-  for (const DType dtype : {DType::f32, DType::bf16}) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
     Graph graph;
     const Value a = graph.variable("a", dtype, {n, n}), b = graph.variable("b", dtype, {n, n});
     graph.output("y", matmul(graph, a, b, false, true));
-    print(dtype == DType::f32 ? "f32" : "bf16", n, seconds(graph, threads));
+    print(std::string(name_of(dtype)).c_str(), n, seconds(graph, threads));
   }
   Graph graph;
   const Value a = graph.variable("a", DType::f32, {n, n}), b = graph.variable("b", DType::f32, {n, n});

@@ -102,7 +102,7 @@ std::vector<OpCase> matmul_cases(const std::string& op, const Shape& batch) {
                        {{a}, {b}},
                        attributes,
                        k,
-                       empty ? "empty matmul" : "product"});
+                       empty ? "empty product" : "product"});
       }
   };
   add(3, 5, 4), add(1, 7, 1), add(1, 1, 6), add(5, 1, 3), add(17, 33, 19), add(0, 3, 2), add(2, 0, 3), add(2, 3, 0);

@@ -138,8 +138,12 @@ std::vector<OpCase> cases_of(const std::vector<Convolution>& convolutions, const
                                    {"groups", c.groups}};
     const Axes outputs = windows_of(attributes, middle(c.w)).outputs(middle(c.x));
     const Shape y = Shape{c.x[0]}.concat(Shape(outputs)).concat({c.w[0]});
-    OpCase made{
-        op, c.name, {{c.x}, {c.w}}, attributes, product(middle(c.w)) * c.w.back(), c.x[0] ? "product" : "loops"};
+    OpCase made{op,
+                c.name,
+                {{c.x}, {c.w}},
+                attributes,
+                product(middle(c.w)) * c.w.back(),
+                c.x[0] ? "product" : "empty product"};
     if (op == "convolution_data_gradient") {
       made.inputs = {{y}, {c.w}};
       made.attributes = attributes.with("sizes", middle(c.x));

@@ -90,7 +90,7 @@ TEST_CASE("many filters are shared by all threads") {
   for (const char* op : kOps) {
     const OpCase c = case_of(op, {8, 23, 21, 96}, {112, 3, 3, 96}, 1);  // 288 tiles: two sets of them
     const CaseRun expected = run_case(c, DType::f64, DType::f32, {.threads = 2});
-    CHECK(expected.implementations[0].starts_with("loops"));
+    CHECK(expected.implementations[0].starts_with("blocks"));
     for (int threads : {1, 2, 3}) {
       INFO(c.to_string() << " with " << threads << " threads");
       const CaseRun run = run_case(c, DType::f32, DType::f32, {.threads = threads});
