@@ -55,5 +55,5 @@ def measure(args, python, net, type_, count):
             computed_ms=computed(args.neon, spec, given, type_, count, weak, plan),
             modes={mode: round(statistics.median(times), 4) for mode, times in of_peers.items()},
             peer="PyTorch " + result["torch"].split("+")[0], commit=args.commit, date=str(datetime.date.today()),
-            command=f"tools/bench devices --nets {net} --types {type_} --counts {count} --scaling {args.scaling} --plans {args.plans}"
+            command=f"tools/bench devices --nets {net} --types {type_} --counts {count} --scaling {args.scaling} --plans {args.plans} --modes {args.modes} --rounds {args.rounds}"
                     + (f" --batch {args.batch}" if args.batch else ""))
