@@ -23,7 +23,7 @@ void each_tap_among(int64_t first, int64_t depth, int64_t channels, Visit&& visi
   }
 }
 
-// So many numbers, or zeros where there are none.
+// Copies so many numbers; in the padding it writes zeros.
 inline void copy_or_zero(bool there, const double* from, int64_t count, double* to) {
   if (there)
     for (int64_t i = 0; i < count; ++i) to[i] = from[i];

@@ -44,7 +44,7 @@ struct ConvolutionGeometry {
     return {o / (out[1] * out[2]) * stride[0] - before[0], o / out[2] % out[1] * stride[1] - before[1],
             o % out[2] * stride[2] - before[2]};
   }
-  // The pixel of the input under a tap of a window; -1 where there is none.
+  // The pixel of the input under a tap of a window; -1 in the padding.
   int64_t pixel_under(const Place& window, int64_t tap) const {
     int64_t pixel = 0;
     for (int axis = 0; axis < kSpace; ++axis) {
@@ -59,7 +59,7 @@ struct ConvolutionGeometry {
   Place padded_place(int64_t pixel) const {
     return {pixel / (in[1] * in[2]) + before[0], pixel / in[2] % in[1] + before[1], pixel % in[2] + before[2]};
   }
-  // The output whose window has this place under a tap; -1 where there is none.
+  // The output whose window has this place under a tap; -1 where no window has it.
   int64_t output_above(const Place& padded, int64_t tap) const {
     int64_t output = 0;
     for (int axis = 0; axis < kSpace; ++axis) {
@@ -95,7 +95,7 @@ struct ConvolutionGeometry {
   std::vector<std::array<int64_t, kSpace>> tap_places;  // of each tap, from where its window begins
 };
 
-// That of a kernel: of a convolution of x with w, or of a gradient from y and w, or from x and y.
+// The geometry of a kernel: a convolution of x with w, or a gradient from y and w, or from x and y.
 inline ConvolutionGeometry geometry_of(const LoweredKernel& kernel, const Context& context) {
   const Shape &a = context.type(kernel.inputs[0]).shape, &b = context.type(kernel.inputs[1]).shape;
   const Shape& result = context.type(kernel.outputs[0]).shape;

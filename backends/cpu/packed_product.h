@@ -78,7 +78,7 @@ class PackedProduct {
   static constexpr int64_t kOfThread = kRows * (kLeftRow + kColumns);  // numbers in its memory
   static constexpr int64_t kColumnsApart = 32;  // of a thread at least, each of which packs all rows for itself
 
-  // Of no depth, too, whose sums are 0.
+  // One block of no depth, too: its sums are 0.
   template <typename Visit>
   void each_depth(Visit&& visit) const {
     for (int64_t first = 0; first == 0 || first < depth_; first += kDepth)
