@@ -88,7 +88,7 @@ class Usage(Case):
         for key in "metrics", "callbacks", "augment":
             self.refused(2, self.spec(**{key: "[~]"}), says=f"{key}[0]: expected {key.rstrip('s').replace('augment', 'augmentation')}, found nothing")
             self.neon("check", self.spec(**{key: ""}))
-        for layer in "Affine: {nout: ~}", "Bias: {init: }", "DataTransform: {transform: ~}":
+        for layer in "Affine: {nout: ~}", "Conv: {fshape: }", "DataTransform: {transform: ~}":
             self.refused(2, "check", self.spec(), "--set", f"layers=[{layer}]", says="no value is given: ")
 
     def test_several_problems_at_once(self):
