@@ -1,6 +1,7 @@
 #include "models/network.h"
 
 #include <algorithm>
+#include <map>
 #include <ranges>
 
 #include "models/seq2seq.h"
@@ -47,6 +48,22 @@ std::vector<std::string> Network::last_of(const std::set<std::string>& owners) c
   std::vector<std::string> out;
   add_last(chain_, owners, out);
   return out;
+}
+
+std::string Network::owner_behind(const std::string& layer, const std::set<std::string>& owners) const {
+  std::map<std::string, std::string> before;  // by layer: the one whose output it takes first
+  std::string previous;
+  for_each_layer(chain_, [&](const Link& link) {
+    const std::vector<std::string>& inputs = link.layer->common.inputs;
+    before[link.name] = inputs.empty() ? previous : inputs.front();
+    previous = link.name;
+  });
+  std::string at = layer;
+  while (!at.empty() && !owners.contains(at)) {
+    const auto found = before.find(at);
+    at = found == before.end() ? "" : found->second;
+  }
+  return at;
 }
 
 std::vector<std::string> Network::names_in_branch(size_t branch) const {

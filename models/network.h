@@ -56,6 +56,8 @@ class Network {
   // The layers among `owners`, which have parameters, that come last: of the net, or, where it ends in branches, of
   // each branch.
   std::vector<std::string> last_of(const std::set<std::string>& owners) const;
+  // The layer itself if it is among `owners`, else the nearest of these that its input comes through; "" without one.
+  std::string owner_behind(const std::string& layer, const std::set<std::string>& owners) const;
   // Those in containers are counted, containers are not.
   int64_t layer_count() const;
   // Whether there are convolutions or attention among them.

@@ -61,8 +61,12 @@ void check_files(const CommandLine& line, const Inspected& in) {
   const RunOptions& options = in.options;
   if (!options.model_file.empty()) {
     std::vector<std::string> warnings;
-    const TakingNet net{in.spec.experiment->network(), in.graph(), in.check, options.caffe,
-                        in.layout.channels_last || !in.step.augment.empty()};
+    const TakingNet net{in.spec.experiment->network(),
+                        in.graph(),
+                        in.check,
+                        options.caffe,
+                        in.layout.channels_last || !in.step.augment.empty(),
+                        in.spec.experiment->params.outputs};
     const TensorFile file = load_weights(options.model_file, net, warnings);
     print_warnings(warnings);
     Variables variables;

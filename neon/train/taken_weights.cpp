@@ -47,20 +47,25 @@ std::optional<SampleMeaning> samples_in(const TensorFile& file) try {
   return {};
 }
 
+// The layer with weights that a target's output comes from: its own, or the nearest before it.
+std::string layer_of_target(const std::string& target, const TakingNet& net, const std::set<std::string>& owners) {
+  const auto output = std::ranges::find(net.outputs, target, [](const auto& named) { return named.first; });
+  return output == net.outputs.end() ? target : net.network.owner_behind(output->second.layer, owners);
+}
+
 // The layers whose rows are classes that the checkpoint does not have.
 std::set<std::string> layers_of_other_classes(const TensorFile& file, const TakingNet& net) {
-  std::set<std::string> out;
+  std::set<std::string> out, owners;
+  for (const Parameter& p : net.graph.parameters) owners.insert(p.owner);
   const std::optional<SampleMeaning> samples = samples_in(file);
-  for (const NamedTarget& target : net.samples.targets) {  // its output has its name
+  for (const NamedTarget& target : net.samples.targets) {
     const std::vector<NamedTarget> none, &all = samples ? samples->targets : none;
     const auto former = std::ranges::find(all, target.name, &NamedTarget::name);
     const bool named = former != all.end() && !former->names.empty() && !target.names.empty();
-    if (named && !same_classes(target.names, former->names)) out.insert(target.name);
+    if (named && !same_classes(target.names, former->names)) out.insert(layer_of_target(target.name, net, owners));
   }
   const std::vector<std::string> trained = class_names_in(file), &here = net.samples.class_names;
   if (trained.empty() || here.empty() || same_classes(here, trained)) return out;
-  std::set<std::string> owners;
-  for (const Parameter& p : net.graph.parameters) owners.insert(p.owner);
   const std::vector<std::string> last = net.network.last_of(owners);
   out.insert(last.begin(), last.end());
   return out;

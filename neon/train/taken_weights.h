@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "models/step_graph.h"
+#include "neon/train/net_outputs.h"
 #include "neon/train/run_state.h"
 
 namespace neon {
@@ -25,6 +26,7 @@ struct TakingNet {
   const SampleMeaning& samples;
   bool caffe = false;
   bool data_channels_last = false;  // images come to the net as (N,H,W,C)
+  const OutputSpecs& outputs;       // of a net with several targets, each with its layer
 };
 
 // Copies the tensors of the checkpoint `file`, read from `path`, that have the name and the shape of one of the net's;

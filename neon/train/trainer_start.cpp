@@ -35,8 +35,12 @@ TakenWeights take_first_weights(const RunSetup& setup, const StepGraph& graph, V
                                 RunReport& report) {
   const std::string& path = setup.options.model_file;
   std::vector<std::string> messages;
-  const TakingNet net{setup.experiment.network(), graph, setup.data, setup.options.caffe,
-                      setup.layout.channels_last || !setup.step.augment.empty()};
+  const TakingNet net{setup.experiment.network(),
+                      graph,
+                      setup.data,
+                      setup.options.caffe,
+                      setup.layout.channels_last || !setup.step.augment.empty(),
+                      setup.experiment.params.outputs};
   TensorFile whole = load_weights(path, net, messages);
   // A tensor may be as large as this rank's part, but is no part.
   std::erase_if(whole.tensors, [&](const NamedTensor& tensor) {

@@ -88,6 +88,13 @@ class Weights(Case):
         table("classes.csv", range(5), classes="uv")
         self.assertEqual(self.taken("-b", "cpu", "t.yaml", "--set", "dataset.CSV.path=classes.csv", base="t.safetensors"),
                          "t.safetensors: 1 of 2 tensors taken; new: k/W of other classes")
+        # Outputs whose layers have other names, and an output that ends in an activation.
+        heads = (several.replace("name: k,", "name: headk,").replace("nout: 2, activation: Softmax}", "nout: 2}", 1)
+                 .replace("outputs: {k: CrossEntropyMulti", "  - Activation: {name: endk, inputs: headk, transform: Softmax}\n"
+                          "outputs: {k: {cost: CrossEntropyMulti, layer: endk}"))
+        self.neon("-r", "1", "-b", "cpu", "-s", "h.safetensors", self.write("h.yaml", heads))
+        self.assertEqual(self.taken("-b", "cpu", "h.yaml", "--set", "dataset.CSV.path=classes.csv", base="h.safetensors"),
+                         "h.safetensors: 1 of 2 tensors taken; new: headk/W of other classes")
 
     def test_pixels_of_another_range_are_told(self):
         write_colours(self)
