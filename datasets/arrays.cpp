@@ -86,10 +86,18 @@ int64_t count_labels(const Tensor& targets, const DataContext& context, const st
   if (const std::string what = ask_about_labels(smallest, largest, different); !what.empty())
     fail(ErrorKind::config, name, ": its labels are ", what, ": say classes: ", largest + 1,
          " where some have no sample, regression: true for values, or number them from 0");
-  if (different < 2 && context.rules >= kRulesOfTargetClasses && !context.some_classes)
-    fail(ErrorKind::data, name, ": every label is 0: there is only one class; say classes: 2 where the other has no ",
-         "sample, or regression: true for values");
   return out;
+}
+
+// Throws where counted labels are all 0.
+void refuse_one_class(const Tensor& labels, const ArrayParams& params, const DataContext& context,
+                      const std::string& name) {
+  if (params.classes > 0 || params.label_sequences || context.rules < kRulesOfTargetClasses || context.some_classes)
+    return;
+  for (int64_t i = 0; i < labels.elements(); ++i)
+    if (labels.at(i) != 0) return;
+  fail(ErrorKind::data, name, ": every label is 0: there is only one class; say classes: 2 where the other has no ",
+       "sample, or regression: true for values");
 }
 
 std::string rows_text(const ArrayForm& form) { return text(form.name, ": has shape ", form.shape); }
@@ -184,7 +192,7 @@ ArrayForm form_of_array(const Tensor& array, const std::string& name) {
 }  // namespace
 
 void check_arrays(const ArrayParams& params, const SplitForm& train, const SplitForm& test, const DataContext& context,
-                  const std::function<Tensor()>& read_targets, DataCheck& out) {
+                  const std::function<Tensor()>& read_targets, bool autoencoder, DataCheck& out) {
   const ArrayForm& targets = train.targets;
   out.found = true;
   out.meaning() = meaning_of_arrays(params, train);
@@ -193,9 +201,13 @@ void check_arrays(const ArrayParams& params, const SplitForm& train, const Split
   if (targets.name.empty()) return;
   out.target = target_shape(targets.shape);
   if (label_pixels(targets.floating, targets.shape, out.sample, params, context)) out.target = out.sample.slice(1, 3);
-  if (may_be_classes(targets.floating, targets.shape, out.sample, params, context))
-    out.classes = classes_of(read_targets(), out.sample, params, context, targets.name);
-  else out.target = target_shape(with_steps_apart(targets.shape, out));
+  if (!may_be_classes(targets.floating, targets.shape, out.sample, params, context)) {
+    out.target = target_shape(with_steps_apart(targets.shape, out));
+    return;
+  }
+  const Tensor labels = read_targets();
+  out.classes = classes_of(labels, out.sample, params, context, targets.name);
+  if (out.classes > 0 && !autoencoder) refuse_one_class(labels, params, context, targets.name);
 }
 
 namespace {
@@ -235,11 +247,12 @@ Split split_of(const ArrayParams& params, const RawSplit& raw, const Data& data,
 }  // namespace
 
 void interpret(const ArrayParams& params, const RawSplit& train, const RawSplit& test, const DataContext& context,
-               Data& data) {
+               bool autoencoder, Data& data) {
   data.meaning() = meaning_of_arrays(
       params, {form_of_array(train.inputs, train.inputs_name), form_of_array(train.targets, train.targets_name)});
   if (!train.targets.empty())
     data.classes = classes_of(train.targets, data.sample, params, context, train.targets_name);
+  if (data.classes > 0 && !autoencoder) refuse_one_class(train.targets, params, context, train.targets_name);
   const Shape targets = train.targets.shape();
   const bool one_hot = !params.label_sequences && targets.rank() == 2 && targets[1] > 1 && data.classes == targets[1] &&
                        is_one_hot(train.targets);

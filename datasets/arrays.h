@@ -82,12 +82,13 @@ int64_t classes_of(const Tensor& targets, const Shape& sample, const ArrayParams
                    const std::string& name);
 
 // Fills the check of a set from the headers of its arrays, after check_forms. `read_targets` reads the training
-// targets, whose values tell classes from numbers.
+// targets, whose values tell classes from numbers. Labels of an autoencoder, which is trained without them, may all be
+// 0.
 void check_arrays(const ArrayParams& params, const SplitForm& train, const SplitForm& test, const DataContext& context,
-                  const std::function<Tensor()>& read_targets, DataCheck& out);
+                  const std::function<Tensor()>& read_targets, bool autoencoder, DataCheck& out);
 
-// Checks and converts both splits and fills train, test and the meaning.
+// Checks and converts both splits and fills train, test and the meaning. `autoencoder`: as of check_arrays.
 void interpret(const ArrayParams& params, const RawSplit& train, const RawSplit& test, const DataContext& context,
-               Data& data);
+               bool autoencoder, Data& data);
 
 }  // namespace neon

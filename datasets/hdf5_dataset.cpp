@@ -67,7 +67,7 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
     check(data.source, test_path, arrays, output());
     const Hdf5Split train = read(data.source, arrays, output());
     const Hdf5Split test = test_path.empty() ? Hdf5Split{} : read(test_path, arrays, output());
-    interpret(arrays, train, test, context, data);
+    interpret(arrays, train, test, context, common.autoencoder, data);
     warn_of_steps(data, train, context);
     if (!params.targets.empty()) {
       data.targets = describe_targets(params.targets, params, context, reader(data.source));
@@ -94,7 +94,8 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
     const std::string test_path = params.test.empty() ? "" : find_data_file(params.test, context);
     const auto [train, test] = check(out.source, test_path, arrays, output());
     check_arrays(
-        arrays, train, test, context, [&] { return open_hdf5(out.source)->read("output", true); }, out);
+        arrays, train, test, context, [&] { return open_hdf5(out.source)->read("output", true); }, common.autoencoder,
+        out);
     if (!params.targets.empty()) {
       out.targets = describe_targets(params.targets, params, context, reader(out.source));
       out.target = {columns_of(out.targets)};

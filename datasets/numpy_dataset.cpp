@@ -63,7 +63,7 @@ class NPY : public Parametrized<Dataset, NpyParams> {
     check_forms(params, form_of(header(params.inputs, context), header(params.targets, context)),
                 form_of(header(params.test_inputs, context), header(params.test_targets, context)));
     interpret(params, read(params.inputs, params.targets, context),
-              read(params.test_inputs, params.test_targets, context), context, data);
+              read(params.test_inputs, params.test_targets, context), context, common.autoencoder, data);
     return finish(std::move(data), context);
   }
 
@@ -79,7 +79,7 @@ class NPY : public Parametrized<Dataset, NpyParams> {
                     test = form_of(header(params.test_inputs, context), header(params.test_targets, context));
     check_forms(params, train, test);
     check_arrays(
-        params, train, test, context, [&] { return read_npy(y.name); }, out);
+        params, train, test, context, [&] { return read_npy(y.name); }, common.autoencoder, out);
     return finish(out);
   }
 
@@ -133,7 +133,7 @@ class NPZ : public Parametrized<Dataset, NpzParams> {
                 with_test ? form(archive, data.source, params.x_test, params.y_test) : SplitForm{});
     const RawSplit train = read(archive, data.source, params.x_train, params.y_train);
     interpret(params, train, with_test ? read(archive, data.source, params.x_test, params.y_test) : RawSplit{}, context,
-              data);
+              common.autoencoder, data);
     if (!params.targets.empty()) {
       data.targets = describe_targets(params.targets, params, context, reader(archive, data.source, "_train"));
       for (const auto& [split, end] : {std::pair{&data.train, "_train"}, std::pair{&data.test, "_test"}})
@@ -154,7 +154,7 @@ class NPZ : public Parametrized<Dataset, NpzParams> {
     const SplitForm test = has_test(archive) ? form(archive, out.source, params.x_test, params.y_test) : SplitForm{};
     check_forms(params, train, test);
     check_arrays(
-        params, train, test, context, [&] { return archive.read(params.y_train); }, out);
+        params, train, test, context, [&] { return archive.read(params.y_train); }, common.autoencoder, out);
     if (!params.targets.empty()) {
       out.targets = describe_targets(params.targets, params, context, reader(archive, out.source, "_train"));
       out.target = {columns_of(out.targets)};

@@ -64,6 +64,8 @@ class Train(Case):
         self.assertIn("train_Top1Misclass 50.00 %", out)
         np.savez(self.path("zeros.npz"), x_train=x, y_train=0 * y, x_test=x, y_test=y)
         self.refused(3, "s.yaml", "--set", "dataset={NPZ: {path: zeros.npz}}", says="every label is 0: there is only one class; say classes: 2")
+        np.savez(self.path("unused.npz"), x_train=x, y_train=0 * y, x_test=x, y_test=0 * y)
+        self.assertNotIn("every label", self.neon("check", "s.yaml", "--set", "dataset={NPZ: {path: unused.npz, autoencoder: true}}", code=None).err)
         np.savez(self.path("none.npz"), x_train=x, y_train=y)
         self.refused(2, "s.yaml", "--set", "dataset={NPZ: {path: none.npz, classes: 3}}", "--set", "metrics=[]",
                      says="train_metrics: is part of an evaluation, but the data set has no test samples")
