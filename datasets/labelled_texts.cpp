@@ -107,7 +107,7 @@ Data data_of_texts(LabelledTexts given, const LabelledTextParams& params, const 
   out.class_names = classes_of(given.train, given.source, context);
   out.classes = int64_t(out.class_names.size());
   if (context.vocabulary) check_vocabulary_of_run(*context.vocabulary, params);
-  if (params.unit != name_of(TextUnit::byte)) drop_marks(given);
+  if (params.unit != name_of(TextUnit::byte) && context.rules >= kRulesOfMarks) drop_marks(given);
   Vocabulary vocabulary =
       context.vocabulary ? *context.vocabulary : vocabulary_of_texts(given.train, params, given.source, context);
   if (!context.vocabulary) vocabulary.points_apart = given.points_apart, vocabulary.keeps_end = given.keeps_end;

@@ -27,10 +27,11 @@ namespace neon {
 //  4: targets of Sequences that are numbers stay in their own units.
 //  5: texts of a table that may be meant as numbers or dates are not refused.
 //  6: samples of several targets are drawn without regard to classes; files of the same bytes may be on both sides of
-//     BoxImages; labels of arrays may all be 0; train_metrics takes the first training samples.
+//     BoxImages; labels of arrays may all be 0; train_metrics takes the first training samples; a byte order mark is
+//     a character of its text.
 constexpr int kDataRules = 7;
 // Since rules 7.
-constexpr int kRulesOfTargetClasses = 7;
+constexpr int kRulesOfTargetClasses = 7, kRulesOfMarks = 7;
 
 // The columns of a table that samples were read from, so that they are found in another table.
 struct TableColumns {

@@ -62,7 +62,8 @@ FoundText find_text(const std::string& path, const TextFilesParams& params, cons
     std::string out;
     for (NamedText& document : documents) {
       if (params.end_of_text) end_document(document.text);
-      out += params.unit == name_of(TextUnit::byte) ? document.text : utf8_text(document.text, file);
+      const bool as_it_is = params.unit == name_of(TextUnit::byte) || context.rules < kRulesOfMarks;
+      out += as_it_is ? document.text : utf8_text(document.text, file);
     }
     return out;
   };

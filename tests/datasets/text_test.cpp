@@ -175,6 +175,9 @@ TEST_CASE("a byte order mark is no part of a text, and UTF-16 is refused, unless
   const Data book = make("Text", {{"path", dir / "book"}})->load(offline());
   CHECK(book.vocabulary.texts == Texts{" ", "a", "b", "c"});
   CHECK(make("Text", {{"path", dir / "book"}, {"unit", "bytes"}, {"steps", "1"}})->load(offline()).train.size() == 15);
+  DataContext former = offline();  // of a run that began with the mark as a character
+  former.rules = 6;
+  CHECK(make("Text", {{"path", dir / "book"}})->load(former).vocabulary.texts == Texts{" ", "a", "b", "c", mark});
   dir.write("good/good/1.txt", mark + "ab");
   dir.write("good/bad/1.txt", "ab c");
   const Data classes = make("TextClasses", {{"path", dir / "good"}, {"test", "0"}, {"steps", "2"}})->load(offline());
