@@ -68,12 +68,25 @@ class SeriesReader {
     return out;
   }
 
+  // Columns of the net that was trained: by name, whatever digits it may have.
+  std::vector<size_t> places_by_name(const std::vector<std::string>& columns) const {
+    std::vector<size_t> out;
+    for (const std::string& column : columns) {
+      const auto found = std::ranges::find(out_.names, column);
+      if (found == out_.names.end())
+        fail(ErrorKind::config, "columns: ", out_.path, " has no column ", in_quotes(column),
+             did_you_mean(column, out_.names));
+      out.push_back(size_t(found - out_.names.begin()));
+    }
+    return out;
+  }
+
   void choose() {
     out_.texts = places_of(asked_.texts, asked_.texts.size() > 1 ? "id or target" : "id");
     out_.targets = places_of(asked_.targets, "targets");
     const bool trained = !asked_.trained.empty() && !out_.names.empty();
     const std::vector<size_t> ignored = trained ? std::vector<size_t>() : places_of(asked_.ignore, "ignore");
-    out_.features = places_of(trained ? asked_.trained : asked_.columns, "columns");
+    out_.features = trained ? places_by_name(asked_.trained) : places_of(asked_.columns, "columns");
     const auto has = [](const std::vector<size_t>& columns, size_t i) { return std::ranges::count(columns, i) > 0; };
     if (out_.features.empty())
       for (size_t i = 0; i < out_.columns; ++i)
