@@ -132,7 +132,7 @@ class CodeLearner {
                          " different texts in ", count_, " training rows, as ", in_quotes(found.front().second),
                          ": a net learns little from a text that it sees once; write numbers as 1234.5, or leave the ",
                          "column out with ignore"));
-    else if (found.size() > most)
+    if (found.size() > most)
       context_.note(text(table_.path, ": ", table_.column_text(column.column), " has ", found.size(),
                          " categories, from ", in_quotes(found.front().second), " to ", in_quotes(found.back().second),
                          "; the ", most, " most frequent have a number each (most_categories), the others none"));
@@ -141,7 +141,7 @@ class CodeLearner {
     std::ranges::sort(column.code.categories);
   }
 
-  // Whether most texts stand in one row each; `found` has -rows of each.
+  // Whether there are more texts than half of the rows; `found` has -rows of each.
   static bool are_mostly_once(const std::vector<std::pair<int64_t, std::string>>& found) {
     constexpr int64_t kLeastRows = 10;
     int64_t rows = 0;

@@ -95,15 +95,16 @@ TEST_CASE("a category has a number of its own, in the order of names, and missin
 }
 
 TEST_CASE("texts that mostly stand in one row are told") {
-  const auto notes_of = [](int different) {
+  const auto notes_of = [](int different, const Keys& keys = {{"test", "0"}}) {
     std::string content = "c,x,k\n";
     for (int i = 0; i < 20; ++i) content += text("0x", i % different, ",", i, ",", i % 3 ? "a" : "b", "\n");
-    return coded(content).notes;
+    return coded(content, keys).notes;
   };
   REQUIRE(notes_of(11).size() == 1);
   CHECK_THAT(notes_of(11)[0], Catch::Contains("column 'c' has 11 different texts in 20 training rows, as '0x0': a net "
                                               "learns little from a text that it sees once; write numbers as 1234.5"));
   CHECK(notes_of(10).empty());
+  CHECK(notes_of(11, {{"test", "0"}, {"most_categories", "3"}}).size() == 2);  // which ones have a number is told, too
 }
 
 TEST_CASE("numbers may be categories, and texts booleans") {
