@@ -134,8 +134,9 @@ void leave_out(std::string_view layer_class, Setting& params, std::vector<std::s
   });
 }
 
-// Initializers, activations, costs and rules had names, too. Objects in lists are layers, which keep theirs.
-void leave_out_names(Setting& setting, bool is_layer, std::vector<std::string>& notes) {
+// Initializers, activations, costs and rules had names, too. With `of_layers`, objects in lists are layers, which keep
+// theirs.
+void leave_out_names(Setting& setting, bool is_layer, bool of_layers, std::vector<std::string>& notes) {
   const bool object = is_object(setting) && setting.entries[0].value.is_map();
   Setting& inner = object ? setting.entries[0].value : setting;
   if (object && !is_layer)
@@ -145,8 +146,9 @@ void leave_out_names(Setting& setting, bool is_layer, std::vector<std::string>& 
           text(entry.where, ": the name of ", setting.entries[0].key, " changes no result and is left out"));
       return true;
     });
-  for (Setting& item : inner.items) leave_out_names(item, is_layer, notes);
-  for (auto& entry : inner.entries) leave_out_names(entry.value, object && entry.value.is_list(), notes);
+  for (Setting& item : inner.items) leave_out_names(item, is_layer, of_layers, notes);
+  for (auto& entry : inner.entries)
+    leave_out_names(entry.value, of_layers && object && entry.value.is_list(), of_layers, notes);
 }
 
 // A limit alone did nothing: gradients were clipped where clip_gradients said so.
@@ -322,10 +324,10 @@ void convert_older_keys(Setting& root, const std::string& notation, Conversion& 
     tell_of_steps(*layers, notes);
     tell_of_variance(*layers, notes);
     tell_of_activations(*layers, root.find("cost"), notes);
-    leave_out_names(*layers, true, notes);
+    leave_out_names(*layers, true, true, notes);
   }
   for (const char* key : {"cost", "optimizer"})
-    if (Setting* const setting = root.find(key)) leave_out_names(*setting, false, notes);
+    if (Setting* const setting = root.find(key)) leave_out_names(*setting, false, false, notes);
   if (Setting* optimizer = root.find("optimizer"))
     each_object(*optimizer, [&](std::string_view name, Setting& params) {
       leave_out_none(params);
