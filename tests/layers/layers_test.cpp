@@ -5,6 +5,7 @@
 #include "backends/graph/flops.h"
 #include "backends/graph/op.h"
 #include "layers/layer.h"
+#include "tests/backends/cuda/part.h"
 #include "tests/support/golden.h"
 
 using namespace neon;
@@ -106,10 +107,10 @@ std::unique_ptr<Layer> layer_of(const Setting& one) {
 
 }  // namespace
 
-TEST_CASE("layers, their gradients and running statistics are those of the golden file", "[device]") {
-  const Setting cases = layer_cases();
+TEST_CASE("layers, their gradients and running statistics are those of the golden file", "[device][parts]") {
+  const std::vector<Setting> cases = test::part_of(layer_cases().items);
   for (const Arithmetic& arithmetic : arithmetics())
-    for (const Setting& one : cases.items) {
+    for (const Setting& one : cases) {
       INFO(at(one, "layer").to_string() << " of " << shape_of(at(one, "x")).to_string() << ", " << arithmetic.name);
       const auto layer = layer_of(one);
       Variables states;

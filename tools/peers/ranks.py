@@ -1,5 +1,6 @@
 """Several GPUs in PyTorch: a process for each, which the variables of torchrun tell its place, and gradients that
 DistributedDataParallel adds up over them, in the type in which neon adds them up."""
+import functools
 import os
 
 import torch
@@ -8,6 +9,12 @@ COUNT = int(os.environ.get("WORLD_SIZE", 1))
 if COUNT > 1:
     import torch.distributed
     from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+
+
+@functools.cache
+def side_stream():
+    """The stream on which a module is wrapped, warmed up and captured: gradients are kept for that of their first step."""
+    return torch.cuda.Stream()
 
 
 def join():
@@ -26,7 +33,7 @@ def shared(module, autocast):
     """The module, whose gradients are means over the GPUs. A CUDA graph can hold it only if it is made on a stream of its own."""
     if COUNT == 1:
         return module
-    stream = torch.cuda.Stream()
+    stream = side_stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
         module = torch.nn.parallel.DistributedDataParallel(module, device_ids=[torch.cuda.current_device()],

@@ -132,7 +132,7 @@ def warm_up(step, device):
         for _ in range(3):
             step()
         return
-    stream = torch.cuda.Stream()
+    stream = ranks.side_stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
         for _ in range(11 if ranks.COUNT > 1 else 5):  # DistributedDataParallel makes its buckets anew in the first ones
@@ -143,7 +143,7 @@ def warm_up(step, device):
 
 def captured(step):
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, stream=ranks.side_stream()):
         step()
     return graph.replay
 
