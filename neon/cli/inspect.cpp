@@ -50,8 +50,7 @@ void check_plan(const Inspected& in) {
   const int64_t epochs = in.options.epochs.value_or(experiment.params.epochs);
   const int64_t steps = (in.check.train_size + in.step.batch - 1) / in.step.batch;
   for (const std::string& note : check_steps(experiment, in.step, epochs, steps)) print_message(note);
-  RunPlan plan{in.graph(), in.step.dtype, epochs, steps, !in.options.output_file.empty(), experiment.results(), {}, {},
-               {}};
+  RunPlan plan{in.graph(), in.step.dtype, epochs, steps, !in.options.output_file.empty(), experiment.results()};
   plan_callbacks(experiment, in.check.validation_size + in.check.test_size > 0, plan);
   for (const std::string& message : plan.messages) print_message(message);
 }
@@ -61,12 +60,9 @@ void check_files(const CommandLine& line, const Inspected& in) {
   const RunOptions& options = in.options;
   if (!options.model_file.empty()) {
     std::vector<std::string> warnings;
-    const TakingNet net{in.spec.experiment->network(),
-                        in.graph(),
-                        in.check,
-                        options.caffe,
-                        in.layout.channels_last || !in.step.augment.empty(),
-                        in.spec.experiment->params.outputs};
+    const Experiment& of = *in.spec.experiment;
+    const bool last = in.layout.channels_last || !in.step.augment.empty();
+    const TakingNet net{of.network(), in.graph(), in.check, options.caffe, last, of.params.outputs};
     const TensorFile file = load_weights(options.model_file, net, warnings);
     print_warnings(warnings);
     Variables variables;

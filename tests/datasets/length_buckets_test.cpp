@@ -117,3 +117,16 @@ TEST_CASE("an epoch by length has each sample once, in batches of one bucket, in
       if (size_t(buckets->of_sample[size_t(sample)]) == bucket) given.push_back(sample);
   CHECK(epoch_order(SampleOrder::as_given, kSamples, kBatch, 7, 0, nullptr, buckets) == given);
 }
+
+TEST_CASE("streams: batch j has piece j of each, the pieces of a stream follow one another, and none is lost") {
+  for (const auto& [n, batch] : {std::pair{24, 4}, {26, 4}, {3, 4}, {4, 4}, {5, 4}, {1, 1}, {100, 7}}) {
+    INFO(n << " samples, " << batch << " in a batch");
+    const std::vector<int32_t> order = epoch_order(SampleOrder::streams, n, batch, 1, 0);
+    REQUIRE(order.size() == size_t(n));
+    const auto streams = size_t(std::min(n, batch));
+    std::vector<int32_t> seen;
+    for (size_t s = 0; s < streams; ++s)
+      for (size_t i = s; i < order.size(); i += streams) seen.push_back(order[i]);
+    for (size_t i = 0; i < seen.size(); ++i) CHECK(seen[i] == int32_t(i));
+  }
+}

@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 
-#include "datasets/batch_stream.h"
 #include "datasets/vocabulary.h"
 #include "support.h"
 
@@ -386,18 +385,5 @@ TEST_CASE("symbols to give back by their priorities") {
       for (int k = 0; k < 6; ++k) CHECK(input(t, k) == (k == 5 ? 1 : 0));
       CHECK(data.train.targets.at(i * 10 + t++) == symbol);
     }
-  }
-}
-
-TEST_CASE("streams: batch j has piece j of each, the pieces of a stream follow one another, and none is lost") {
-  for (const auto& [n, batch] : {std::pair{24, 4}, {26, 4}, {3, 4}, {4, 4}, {5, 4}, {1, 1}, {100, 7}}) {
-    INFO(n << " samples, " << batch << " in a batch");
-    const std::vector<int32_t> order = epoch_order(SampleOrder::streams, n, batch, 1, 0);
-    REQUIRE(order.size() == size_t(n));
-    const auto streams = size_t(std::min(n, batch));
-    std::vector<int32_t> seen;
-    for (size_t s = 0; s < streams; ++s)
-      for (size_t i = s; i < order.size(); i += streams) seen.push_back(order[i]);
-    for (size_t i = 0; i < seen.size(); ++i) CHECK(seen[i] == int32_t(i));
   }
 }
