@@ -30,7 +30,7 @@ const std::array<DefaultInit, 6>& defaults() {
       default_of("Gaussian", {{"scale", "0.02"}}),
       default_of("Gaussian", {{"scale", "0.01"}}),
       default_of("Uniform", {{"low", "-1"}, {"high", "1"}}),
-      default_of("Constant", {}),
+      default_of("Constant", {{"val", "0"}}),
   };
   return all;
 }

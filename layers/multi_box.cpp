@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "layers/convolution.h"
+#include "layers/default_init.h"
 #include "layers/linear.h"
 #include "transforms/image_batch.h"
 
@@ -29,7 +30,7 @@ struct MultiBoxParams : DetectionParams {
       above(0));
     p("fshape", &MultiBoxParams::fshape, "Size of the filters, an odd number of pixels, or [height, width].",
       at_least(1));
-    p("init", &MultiBoxParams::init, kInitSentence);
+    p("init", &MultiBoxParams::init, kProductInitSentence);
     p("bias", &MultiBoxParams::bias, "Initializer of the biases. Default: Constant 0.");
     DetectionParams::describe(p);
   }
@@ -37,7 +38,7 @@ struct MultiBoxParams : DetectionParams {
 
 struct MultiBox : Parametrized<Layer, MultiBoxParams> {
   explicit MultiBox(MultiBoxParams given) : Parametrized(std::move(given)) {
-    if (!params.init) params.init = Made<Initializer>("GlorotUniform");
+    params.init = init_or_default(params.init, WeightUse::product);
     if (!params.bias) params.bias = Made<Initializer>("Constant");
     if (params.sizes.size() < 2)
       fail(ErrorKind::config, "sizes: a size for each input, and one more; ", params.sizes.size(), " is too few");

@@ -3,6 +3,7 @@
 //
 //   RegionBoxes: {inputs: [pooled, regions]}
 #include "layers/convolution.h"
+#include "layers/default_init.h"
 #include "layers/linear.h"
 #include "layers/proposed_samples.h"
 
@@ -13,7 +14,7 @@ namespace {
 struct RegionBoxesParams : DetectionParams {
   Made<Initializer> init, bias;
   static void describe(auto&& p) {
-    p("init", &RegionBoxesParams::init, kInitSentence);
+    p("init", &RegionBoxesParams::init, kProductInitSentence);
     p("bias", &RegionBoxesParams::bias, "Initializer of the biases. Default: Constant 0.");
     DetectionParams::describe(p);
   }
@@ -21,7 +22,7 @@ struct RegionBoxesParams : DetectionParams {
 
 struct RegionBoxes : Parametrized<Layer, RegionBoxesParams> {
   explicit RegionBoxes(RegionBoxesParams given) : Parametrized(std::move(given)) {
-    if (!params.init) params.init = Made<Initializer>("GlorotUniform");
+    params.init = init_or_default(params.init, WeightUse::product);
     if (!params.bias) params.bias = Made<Initializer>("Constant");
   }
   int most_inputs() const override { return 2; }

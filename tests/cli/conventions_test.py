@@ -65,7 +65,7 @@ class Conventions(support.Case):
             self.write("s.yaml", json.dumps({"dataset": {"Text": {"path": "book.txt", "steps": 6}}, "layers": net, "epochs": 1,
                                              "cost": "CrossEntropyMulti", "optimizer": RATE_0, "batch_size": 8}))
             out = self.neon("check", "s.yaml").out
-            for note in ("Embedding_0, LearnedPositions_0: {Gaussian: {scale: 0.02}}", "Bias_0: Constant",
+            for note in ("Embedding_0, LearnedPositions_0: {Gaussian: {scale: 0.02}}", "Bias_0: {Constant: {val: 0}}",
                          "BiLSTM_0, GRU_0, MultiHeadAttention_0, GatedMLP_0: GlorotUniform"):
                 self.assertEqual(f"note    the spec gives no init to {note}\n" in out, not explicit, out)
             self.neon("-r", "1", "-b", "cpu", "-s", "m.safetensors", "s.yaml")
