@@ -31,41 +31,37 @@ inline void copy_or_zero(bool there, const double* from, int64_t count, double* 
     for (int64_t i = 0; i < count; ++i) to[i] = 0;
 }
 
-// Rows are outputs, the depth has the channels of a group under each tap: for the left side of a product.
+// Numbers under the windows of `outputs` outputs, a line of `step` numbers for each: of those that a filter of the
+// group meets, `count` from the first on. x: the group's first channel.
+void copy_patches(const Geometry& g, const double* x, int64_t first_output, int64_t outputs, int64_t first,
+                  int64_t count, double* to, int64_t step) {
+  for (int64_t i = first_output; i < first_output + outputs; ++i, to += step) {
+    const double* const sample = x + i / g.outputs() * g.pixels() * g.channels;
+    const Geometry::Place window = g.window_of(i % g.outputs());
+    each_tap_among(first, count, g.channels_of_group(),
+                   [&](int64_t tap, int64_t channel, int64_t channels, int64_t at) {
+                     const int64_t pixel = g.pixel_under(window, tap);
+                     copy_or_zero(pixel >= 0, sample + pixel * g.channels + channel, channels, to + at);
+                   });
+  }
+}
+
+// Rows are outputs, the depth has what lies under their windows.
 struct LeftPatches {
   const Geometry& g;
-  const double* x;  // of the group's first channel
+  const double* x;
   static bool turned() { return false; }
   void operator()(int64_t first_row, int64_t rows, int64_t first, int64_t depth, double* to) const {
-    for (int64_t i = 0; i < rows; ++i) {
-      const int64_t output = first_row + i;
-      const double* const sample = x + output / g.outputs() * g.pixels() * g.channels;
-      const Geometry::Place window = g.window_of(output % g.outputs());
-      double* const row = to + i * PackedProduct::kLeftRow;
-      each_tap_among(first, depth, g.channels_of_group(), [&](int64_t tap, int64_t channel, int64_t count, int64_t at) {
-        const int64_t pixel = g.pixel_under(window, tap);
-        copy_or_zero(pixel >= 0, sample + pixel * g.channels + channel, count, row + at);
-      });
-    }
+    copy_patches(g, x, first_row, rows, first, depth, to, PackedProduct::kLeftRow);
   }
 };
 
-// The same patches turned: the depth are outputs, columns the channels under each tap.
+// The depth are outputs, columns what lies under their windows.
 struct RightPatches {
   const Geometry& g;
   const double* x;
   void operator()(int64_t first, int64_t depth, int64_t first_column, int64_t columns, double* to) const {
-    for (int64_t k = 0; k < depth; ++k) {
-      const int64_t output = first + k;
-      const double* const sample = x + output / g.outputs() * g.pixels() * g.channels;
-      const Geometry::Place window = g.window_of(output % g.outputs());
-      double* const row = to + k * PackedProduct::kColumns;
-      each_tap_among(first_column, columns, g.channels_of_group(),
-                     [&](int64_t tap, int64_t channel, int64_t count, int64_t at) {
-                       const int64_t pixel = g.pixel_under(window, tap);
-                       copy_or_zero(pixel >= 0, sample + pixel * g.channels + channel, count, row + at);
-                     });
-    }
+    copy_patches(g, x, first, depth, first_column, columns, to, PackedProduct::kColumns);
   }
 };
 

@@ -39,7 +39,7 @@ struct ConvolutionGeometry {
   }
 
   using Place = std::array<int64_t, kSpace>;
-  // Where the window of output `o` begins in the input, perhaps before its edge.
+  // The place in the input, perhaps before its edge, at which the window of output `o` begins.
   Place window_of(int64_t o) const {
     return {o / (out[1] * out[2]) * stride[0] - before[0], o / out[2] % out[1] * stride[1] - before[1],
             o % out[2] * stride[2] - before[2]};

@@ -31,7 +31,7 @@ class Draws {
     const size_t n = values_.size(), back = size_t(std::min(below(n), below(n)));
     return values_[n - 1 - back];
   }
-  // Of two numbers of rank 0 the wider type wins: 0.5 * f16 is f32 there.
+  // Two numbers of rank 0 take the wider type: 0.5 * f16 is f32 there.
   void keep(Expr value) {
     if (value.shape().elements() <= 20000) values_.push_back(typed(value));
   }
