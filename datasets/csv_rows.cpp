@@ -13,7 +13,7 @@ namespace neon {
 
 namespace {
 
-// Where the line behind byte `at` begins, or the file ends.
+// The first byte of the line behind byte `at`, or the end of the file.
 size_t line_behind(const TextFile& file, size_t at) {
   for (LinePieces pieces(file, at, file.size()); pieces.next();)
     if (const size_t end = pieces.text().find_first_of("\r\n", pieces.from()); end != std::string_view::npos)

@@ -29,7 +29,7 @@ LIMIT = 1e-5  # of weights near 1 in f32, whose sums of 20 steps are made in ano
 
 @functools.cache
 def doctor():
-    """What it says: GPUs that can be used, and whether NCCL can join them."""
+    """The number of GPUs that can be used, and whether NCCL can join them."""
     said = subprocess.run([support.NEON, "doctor"], stdout=subprocess.PIPE, text=True,
                           env={**support.ENVIRONMENT, **devices_test.OF_THE_MACHINE}).stdout
     gpus = [line for line in said.splitlines() if re.match(r"GPU( \d+)? {2,}", line) and "not used" not in line]

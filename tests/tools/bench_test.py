@@ -134,6 +134,8 @@ def test_devices(folder):
     done = bench(folder, "alexnet", "graph", log, output, "devices", "--scaling", "strong", "--batch", "64")
     strong = rows.read(output, rows.OF_DEVICES)[1]
     case("strong scaling shares the batch", strong["batch"] == 64 and "-z 64 -d f16 --iterations 40 -m 2\n" in log.read_text(), done.stderr)
+    done = bench(folder, "alexnet", "graph", log, output, "devices", "--scaling", "strong", "--batch", "7")
+    case("shares of a batch are equal", done.returncode == 1 and "a batch of 7 has no equal shares for 2 GPUs" in done.stderr, done.stderr)
     case("rows of either kind count", rows.latest_of_devices([made, strong, made]) == [made, strong])
 
 

@@ -32,6 +32,8 @@ def measure(args, python, net, type_, count):
     weak, plans = args.scaling == "weak", args.plans.split(",")
     spec, given = NETS[net].spec, args.batch or NETS[net].batch
     batch = given * count if weak else given
+    if batch % count:
+        raise BenchError(f"a batch of {batch} has no equal shares for {count} GPUs; give another by --batch")
     timed = lambda batch, more: neon_step(args.neon, spec, batch, type_, True, args.threads, args.iterations, more=more)
     alone, together, of_peers = [], {plan: [] for plan in plans}, {}
     peers = started_peers(args.modes.split(","), f"{net} {type_} on {count} GPUs", python=python, net=net, type_=type_, gpu=True,

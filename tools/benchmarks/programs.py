@@ -48,7 +48,7 @@ def parsed(output):
 
 
 def words_of(spec, batch, type_, gpu):
-    """What names a step in a command of neon."""
+    """The words that name a step in a command of neon."""
     tf32 = ["--tf32"] if type_ == "tf32" else []
     return [spec, "-b", "gpu" if gpu else "cpu", "-z", str(batch), "-d", "f32" if type_ == "tf32" else type_, *tf32]
 
