@@ -125,6 +125,15 @@ TEST_CASE("samples of several targets are drawn by the first target that is one 
     const Data fold =
         make("CSV", {{"path", path}, {"targets", targets}, {"folds", "5"}, {"fold", "2"}})->load(offline("", seed));
     CHECK(of_high(fold.test) == Counts{36, 4});
+    // A run that began with older rules goes on with the shares of samples without classes.
+    DataContext former = offline("", seed);
+    former.rules = kRulesOfTargetClasses - 1;
+    const auto shares_of = [&](const char* given, const DataContext& context) {
+      const auto set = make("CSV", {{"path", path}, {"targets", given}, {"ignore", "[grade, place]"}, {"test", "0.2"}});
+      return values(set->load(context).test.inputs);
+    };
+    const Data old = make("CSV", {{"path", path}, {"targets", targets}, {"test", "0.2"}})->load(former);
+    CHECK(values(old.test.inputs) == shares_of("{price: number}", offline("", seed)));
   }
 }
 
