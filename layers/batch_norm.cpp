@@ -8,6 +8,7 @@
 // it passes as if they were not rounded. An evaluation rounds, too, where neon's did not: it is the net that was
 // trained.
 #include "layers/linear.h"
+#include "layers/rank_sums.h"
 
 namespace neon {
 
@@ -15,17 +16,11 @@ namespace {
 
 bool shares_statistics(const LayerContext& context) { return context.shared_statistics && context.share.ranks > 1; }
 
-// The sums over all ranks of what each has of its samples.
-std::vector<Expr> over_ranks(const LayerContext& context, std::vector<Expr> parts) {
-  if (!shares_statistics(context)) return parts;
-  Graph& graph = parts[0].graph();
-  std::vector<Value> own;
-  for (const Expr& part : parts) own.push_back(context.share.counts ? part : part * 0.0);
-  const std::vector<Value> sums = exchange(graph, own);
-  for (size_t i = 0; i < parts.size(); ++i) parts[i] = Expr(graph, sums[i]);
-  return parts;
+// The sums over all ranks where these share statistics, otherwise of this rank alone.
+std::vector<Expr> where_shared(const LayerContext& context, std::vector<Expr> parts) {
+  return shares_statistics(context) ? over_ranks(context, std::move(parts)) : parts;
 }
-Expr over_ranks(const LayerContext& context, Expr part) { return over_ranks(context, std::vector{part})[0]; }
+Expr where_shared(const LayerContext& context, Expr part) { return where_shared(context, std::vector{part})[0]; }
 
 // a times the power of two nearest to b.
 Expr times_power_of_two(Expr a, Expr b) {
@@ -50,13 +45,13 @@ Expr scaled(Expr distance, Expr variance, Expr gamma, Expr beta, const BatchNorm
 // gradient.
 std::vector<Value> over_all(const LayerContext& context, Expr x, Expr gamma, Expr beta, const auto& total, Expr count,
                             const BatchNormParams& params) {
-  const Expr mean = over_ranks(context, total(x)) / count, distance = x - mean;
+  const Expr mean = where_shared(context, total(x)) / count, distance = x - mean;
   if (params.binary) {
-    const Expr rest = apply("stop_gradient", over_ranks(context, total(distance)) / count), exact = distance - rest;
-    const Expr variance = over_ranks(context, total(squared(exact, params))) / count;
+    const Expr rest = apply("stop_gradient", where_shared(context, total(distance)) / count), exact = distance - rest;
+    const Expr variance = where_shared(context, total(squared(exact, params))) / count;
     return {scaled(exact, variance, gamma, beta, params), mean, variance};
   }
-  const std::vector<Expr> sums = over_ranks(context, {total(distance), total(square(distance))});
+  const std::vector<Expr> sums = where_shared(context, {total(distance), total(square(distance))});
   const Expr rest = apply("stop_gradient", sums[0] / count), variance = maximum(sums[1] / count - square(rest), 0);
   return {scaled(distance - rest, variance, gamma, beta, params), mean, variance};
 }
@@ -66,7 +61,7 @@ std::vector<Value> over_all(const LayerContext& context, Expr x, Expr gamma, Exp
 std::vector<Value> over_counted_steps(const LayerContext& context, Expr x, Expr gamma, Expr beta, Expr counts,
                                       const BatchNormParams& params) {
   const auto total = [&](Expr each) { return sum(sum(apply("select", counts, each, each.constant(0)), {1}), {0}); };
-  return over_all(context, x, gamma, beta, total, over_ranks(context, sum(sum(counts, {1}), {0})), params);
+  return over_all(context, x, gamma, beta, total, where_shared(context, sum(sum(counts, {1}), {0})), params);
 }
 
 // Over the samples x (N,...,F) of all ranks or of this one.

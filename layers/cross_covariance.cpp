@@ -1,7 +1,7 @@
 // XCovariance (Cheung et al. 2014, "Discovering hidden factors of variation in deep networks"): a penalty on what two
 // groups of features have in common, 1/2 sum over i, j of C_ij^2. C_ij is the covariance over the batch of feature i of
 // the first group and feature j of the second, divided by the number of samples.
-#include "layers/layer.h"
+#include "layers/rank_sums.h"
 
 namespace neon {
 
@@ -32,13 +32,15 @@ struct XCovariance : Parametrized<Layer, XCovarianceParams> {
       fail(ErrorKind::config, "XCovariance: split: ", params.split, " of ", shape[1],
            " features leave none for the second group; give less than ", shape[1]);
     if (!context.training) return x;
-    if (context.share.ranks > 1)
-      fail(ErrorKind::config, "XCovariance is over a whole batch, and each device has a part; use one device");
-    const Expr wide = cast(x, context.arithmetic_dtype), centred = wide - mean(wide, {0});
+    const double inverse = 1 / double(context.share.ranks > 1 ? context.share.whole : shape[0]);
+    const Expr wide = cast(x, context.arithmetic_dtype);
+    const Expr centred = wide - over_ranks(context, sum(wide, {0})) * inverse;
     const Expr first = columns(centred, 0, params.split),
                second = columns(centred, params.split, shape[1] - params.split);
-    const Expr covariance = Expr(context.graph, matmul(context.graph, first, second, true)) * (1 / double(shape[0]));
-    context.penalties.push_back(sum(square(covariance), {0, 1}) * (0.5 * params.scale));
+    const Expr products(context.graph, matmul(context.graph, first, second, true));
+    const Expr covariance = over_ranks(context, products) * inverse;
+    // Ranks add up their gradients, so each has its part of the penalty.
+    context.penalties.push_back(sum(square(covariance), {0, 1}) * (0.5 * params.scale / context.share.ranks));
     return x;
   }
 };

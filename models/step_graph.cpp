@@ -131,13 +131,19 @@ Batch training_batch(StepGraph& step, LayerContext& context, const DataLayout& d
   return batch;
 }
 
-// Output part/I: the mean cost of output I, times its weight.
-void output_part(StepGraph& step, const Cost& cost, size_t i, Expr average, const StepOptions& options) {
-  if (options.share.ranks > 1)
-    fail_about("callbacks",
-               "TrainMulticost writes the costs of a whole batch, and each device has a part; use one device");
-  const double weight = cost.weight_of(i);
-  step.graph.output(text("part/", i), weight == 1 ? average : average * weight);
+// Outputs part/I: the mean costs over the batch of all ranks, times their weights.
+void output_parts(StepGraph& step, const Cost& cost, std::span<const Value> averages) {
+  for (size_t i = 0; i < averages.size(); ++i) {
+    const double weight = cost.weight_of(i);
+    const Expr average(step.graph, averages[i]);
+    step.graph.output(text("part/", i), weight == 1 ? average : average * weight);
+  }
+}
+
+// The mean costs of all ranks, from this rank's part of each.
+std::vector<Value> of_all_ranks(StepGraph& step, const std::vector<Expr>& averages, const StepOptions& options) {
+  const std::vector<Value> own(averages.begin(), averages.end());
+  return options.share.ranks > 1 ? exchange(step.graph, own) : own;
 }
 
 // The mean of the costs (rows,1) of a training batch.
@@ -156,10 +162,9 @@ Expr average_of_outputs(StepGraph& step, LayerContext& context, const Cost& cost
   for (size_t i = 0; i < averages.size(); ++i) {
     const Expr weighted = cost.weight_of(i) == 1 ? averages[i] : averages[i] * cost.weight_of(i);
     total = total.value() ? total + weighted : weighted;
-    if (options.cost_parts) output_part(step, cost, i, averages[i], options);
   }
-  std::vector<Value> whole(averages.begin(), averages.end());
-  if (options.share.ranks > 1) whole = exchange(step.graph, whole);
+  const std::vector<Value> whole = of_all_ranks(step, averages, options);
+  if (options.cost_parts) output_parts(step, cost, whole);
   for (size_t i = 0; i < whole.size(); ++i) {
     step.output_costs.push_back(text("output_cost/", i));
     step.graph.output(step.output_costs.back(), whole[i]);
@@ -192,10 +197,10 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   Scope scope(step.graph, "cost");
   const auto weighted = [&](Expr x) { return options.class_weights ? weighted_cost(batch, x) : x; };
   const Expr average = average_of(step, batch, weighted(each), options);
-  if (!options.cost_parts) return average;
-  const std::vector<Expr> parts = costs_of_outputs(context, data, cost, y, batch);
-  for (size_t i = 0; i < parts.size(); ++i)
-    output_part(step, cost, i, average_of(step, batch, weighted(parts[i]), options), options);
+  if (!options.cost_parts || over_split) return average;
+  std::vector<Expr> parts = costs_of_outputs(context, data, cost, y, batch);
+  for (Expr& part : parts) part = average_of(step, batch, weighted(part), options);
+  output_parts(step, cost, of_all_ranks(step, parts, options));
   return average;
 }
 
