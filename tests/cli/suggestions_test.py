@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Words of other frameworks and slips of the pen: each message names what to write here, and nothing that misleads."""
 import os
+import pathlib
 import unittest
 
 import support
@@ -38,6 +39,9 @@ TOP = [
     (OPTIMIZER, "optimizer: {Adam: {weight_decay: 0.1}}\n", "AdamW, GradientDescentMomentum, LAMB, LARS and 1 more have wdecay"),
 ]
 
+NAMED_HERE = ["Convolution_bias", "BatchNormTuneCallback"]  # aliases, which the vocabulary explains
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
 
 class Suggestions(Case):
     def test_words_of_other_frameworks(self):
@@ -49,6 +53,24 @@ class Suggestions(Case):
             with self.subTest(new):
                 self.assertIn(old, IRIS)
                 self.refused(2, "check", self.spec(IRIS.replace(old, new)), says=says)
+
+    def test_names_of_older_neons_that_have_no_class_here(self):
+        """All that the vocabulary replaces or leaves out, as NAME = ..., or NAME ! ..."""
+        places = {"layer": (LAYER, "  - {}: {{}}\n"), "cost": (COST, "cost: {}\n"), "dataset": ("dataset: Iris\n", "dataset: {}\n"),
+                  "metric": (COST, COST + "metrics: [{}]\n"), "callback": (COST, COST + "callbacks: [{}]\n")}
+        kind, met = "", 0
+        for line in (ROOT / "tools/vocabulary_names.txt").read_text().splitlines():
+            kind = line.split("[")[1].rstrip("]") if line.startswith("## ") else kind
+            name, *rest = line.split(maxsplit=1) or [""]
+            if kind not in places or not rest or rest[0][0] not in "=!" or name in NAMED_HERE:
+                continue
+            old, new = places[kind]
+            said = self.refused(2, "check", self.spec(IRIS.replace(old, new.format(name))), says=f"unknown {kind} '{name}'; ").err
+            self.assertRegex(said, f"'{name}'; (write |give |leave it out: |neon )")
+            met += 1
+        self.assertGreater(met, 40)
+        for split in "train", "valid", "test":
+            self.refused(2, "check", self.spec(IRIS.replace("Iris", f"{{name: ptb-{split}}}")), says="write `PTB`, which has all three splits")
 
     def test_help_of_words_of_other_frameworks(self):
         for word, says in ("lr", "neon's key is learning_rate, a parameter of Adagrad, Adam, AdamW"), ("loss", "neon's key is cost; neon help"), \
