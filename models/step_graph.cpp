@@ -12,6 +12,7 @@
 #include "models/predicted_labels.h"
 #include "models/several_targets.h"
 #include "models/split_cost.h"
+#include "models/step_costs.h"
 #include "models/updater.h"
 #include "neon/core/key_error.h"
 #include "neon/core/message.h"
@@ -131,47 +132,6 @@ Batch training_batch(StepGraph& step, LayerContext& context, const DataLayout& d
   return batch;
 }
 
-// Outputs part/I: the mean costs over the batch of all ranks, times their weights.
-void output_parts(StepGraph& step, const Cost& cost, std::span<const Value> averages) {
-  for (size_t i = 0; i < averages.size(); ++i) {
-    const double weight = cost.weight_of(i);
-    const Expr average(step.graph, averages[i]);
-    step.graph.output(text("part/", i), weight == 1 ? average : average * weight);
-  }
-}
-
-// The mean costs of all ranks, from this rank's part of each.
-std::vector<Value> of_all_ranks(StepGraph& step, const std::vector<Expr>& averages, const StepOptions& options) {
-  const std::vector<Value> own(averages.begin(), averages.end());
-  return options.share.ranks > 1 ? exchange(step.graph, own) : own;
-}
-
-// The mean of the costs (rows,1) of a training batch.
-Expr average_of(StepGraph& step, const Batch& batch, Expr each, const StepOptions& options) {
-  return {step.graph, on_logits(step.graph, mean_cost(batch, each, options.share))};
-}
-
-// The weighted sum of the mean costs of outputs with a target each; these costs are outputs of the step, too.
-Expr average_of_outputs(StepGraph& step, LayerContext& context, const Cost& cost, const DataLayout& data, Expr y,
-                        const Batch& batch, const StepOptions& options) {
-  Scope scope(step.graph, "cost");
-  std::vector<Expr> averages;
-  for (const Expr each : weighted_costs_of_outputs(context, data, cost, y, batch, options))
-    averages.push_back(average_of(step, batch, each, options));
-  Expr total;
-  for (size_t i = 0; i < averages.size(); ++i) {
-    const Expr weighted = cost.weight_of(i) == 1 ? averages[i] : averages[i] * cost.weight_of(i);
-    total = total.value() ? total + weighted : weighted;
-  }
-  const std::vector<Value> whole = of_all_ranks(step, averages, options);
-  if (options.cost_parts) output_parts(step, cost, whole);
-  for (size_t i = 0; i < whole.size(); ++i) {
-    step.output_costs.push_back(text("output_cost/", i));
-    step.graph.output(step.output_costs.back(), whole[i]);
-  }
-  return total;
-}
-
 // The most targets that a whole batch of the longest sequences has, of all ranks.
 int64_t most_targets(const DataLayout& data, const Batch& batch, const StepOptions& options) {
   const int64_t of_sample = batch.counts.shape()[0] / options.batch;
@@ -200,7 +160,7 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   if (!options.cost_parts || over_split) return average;
   std::vector<Expr> parts = costs_of_outputs(context, data, cost, y, batch);
   for (Expr& part : parts) part = average_of(step, batch, weighted(part), options);
-  output_parts(step, cost, of_all_ranks(step, parts, options));
+  output_parts(step, cost, parts, options);
   return average;
 }
 
