@@ -28,20 +28,44 @@ bool is_float(std::string_view digits) {
              digits, [](char c) { return is_digit(c) || c == '.' || c == 'e' || c == 'E' || c == '-' || c == '+'; });
 }
 
+// Whole digits with colons between places of base 60, "1:30" for 90, a fraction behind the last place. A whole number
+// begins with no 0. Underscores may stand in the first place and in the fraction.
+std::string of_base_60(std::string digits) {
+  const size_t colon = digits.find(':');
+  if (digits.substr(colon, digits.find('.') - colon).find('_') != digits.npos) return "";
+  std::erase(digits, '_');
+  const size_t point = std::min(digits.find('.'), digits.size());
+  const std::string_view fraction = std::string_view(digits).substr(point);
+  if (fraction.empty() && digits[0] == '0') return "";
+  if (!std::ranges::all_of(fraction.substr(!fraction.empty()), is_digit)) return "";
+  uint64_t sum = 0;
+  for (size_t at = 0, end = 0; at <= point; at = end + 1) {
+    end = std::min(digits.find(':', at), point);
+    const std::string_view place = std::string_view(digits).substr(at, end - at);
+    uint64_t number = 0;
+    const auto [stop, error] = std::from_chars(place.data(), place.data() + place.size(), number);
+    if (place.empty() || error != std::errc() || stop != place.data() + place.size()) return "";
+    if (at > 0 && (place.size() > 2 || number >= 60)) return "";
+    if (__builtin_mul_overflow(sum, 60, &sum) || __builtin_add_overflow(sum, number, &sum)) return "";
+  }
+  return text(sum) + (fraction == "." ? ".0" : std::string(fraction));
+}
+
 std::string meaning(const std::string& value) { return text(value, ", as YAML 1.1 reads it"); }
 
 }  // namespace
 
 std::string decimal_of_yaml_1_1(std::string_view value) {
   const bool sign = value.starts_with('-') || value.starts_with('+');
-  std::string digits(value.substr(sign));
+  std::string digits(value.substr(sign)), out;
   if (digits.empty() || !is_digit(digits[0])) return "";
+  const bool colons = digits.find(':') != digits.npos;
+  if (colons) out = of_base_60(digits);
   const bool spaced = std::erase(digits, '_') > 0;
-  std::string out;
   if (digits.starts_with("0x")) out = decimal(std::string_view(digits).substr(2), 16);
   else if (digits.starts_with("0b")) out = decimal(std::string_view(digits).substr(2), 2);
   else if (digits.size() > 1 && digits[0] == '0' && std::ranges::all_of(digits, is_digit)) out = decimal(digits, 8);
-  else if (spaced) out = is_float(digits) ? digits : decimal(digits, 10);
+  else if (spaced && !colons) out = is_float(digits) ? digits : decimal(digits, 10);
   return out.empty() ? "" : (value[0] == '-' ? "-" : "") + out;
 }
 

@@ -1,5 +1,5 @@
-// Numbers as YAML 1.1 writes them, which the older neons read: octal with a leading 0, hexadecimal, binary, and
-// underscores between digits.
+// Numbers as YAML 1.1 writes them, which the older neons read: octal with a leading 0, hexadecimal, binary, of base 60
+// with colons, and underscores between digits.
 #pragma once
 #include <string>
 #include <string_view>

@@ -26,6 +26,24 @@ TEST_CASE("numbers of 1.x are those of YAML 1.1") {
   CHECK(said(older("epochs: 010\nlayers: [Affine: {nout: 3}]\n"), "epochs") == "010");  // today's, of YAML 1.2
 }
 
+TEST_CASE("numbers of 1.x with colons are of base 60") {
+  const auto epochs = [](const std::string& written) {
+    return said(older("epochs: " + written + "\nlayers: [{type: Affine, config: {nout: 3}}]\n"), "epochs");
+  };
+  // As PyYAML 6, a reader of YAML 1.1, reads them.
+  CHECK(epochs("1:30") == "90");
+  CHECK(epochs("-1:0:05") == "-3605");
+  CHECK(epochs("+190:20:30") == "685230");
+  CHECK(epochs("1_0:30") == "630");
+  CHECK(epochs("1:30.25") == "90.25");
+  CHECK(epochs("0:30.") == "30.0");
+  CHECK(said(older("epochs: 1\nlayers: [{type: Affine, config: {nout: 1:4}}]\n"), "layers") ==
+        "[{Affine: {nout: 64}}]");
+  for (const std::string text :
+       {"0:30", "1:60", "1:030", "1::30", "1:3a", "1:30.5.5", "1:30e5", "1:3_0", "400000000000000000:0:0"})
+    CHECK(epochs(text) == text);  // texts there, too
+}
+
 TEST_CASE("names of 1.x that no layer has are left out") {
   const Spec s = older(
       "epochs: 1\nlayers:\n- {type: MergeSum, config: {layers: [[{type: Affine, config: {nout: 3, name: a, init: "
