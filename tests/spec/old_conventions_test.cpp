@@ -154,6 +154,32 @@ TEST_CASE("0.9: units before a layer of images are one square map") {
   CHECK_THAT(layers("49", "!obj:layers.PoolingLayer {op: max, fshape: [2, 2]},"),
              Contains("{Reshape: {reshape: [1, 7, 7]}}, {Pooling: {fshape: [2, 2], op: max, strides: 1}}, {Conv"));
   CHECK_THAT(layers("50", ""), !Contains("Reshape"));
+  CHECK_THAT(layers("50", "!obj:layers.SliceLayer {end_idx: 49},"), Contains("{Reshape: {reshape: [1, 7, 7]}}, {Conv"));
+}
+
+TEST_CASE("0.9: units of branches before a layer of images are one square map") {
+  OldParts parts;
+  const auto layers = [&](const std::string& first, const std::string& sublayers) {
+    parts.layers = first + "!obj:layers.BranchLayer {name: b, sublayers: [" + sublayers +
+                   "]},!obj:layers.ConvLayer {name: c, nofm: 2, fshape: [3, 3], lrule_init: *r, weight_init: *w},";
+    return parts.part("layers");
+  };
+  const auto dense = [](const std::string& units) {
+    return "!obj:layers.FCLayer {nout: " + units + ", lrule_init: *r, weight_init: *w}";
+  };
+  const std::string conv = "!obj:layers.ConvLayer {nofm: 2, fshape: [3, 3], lrule_init: *r, weight_init: *w}";
+  CHECK_THAT(layers("", dense("40") + ", !obj:layers.ListLayer {sublayers: [" + dense("20") + ", " + dense("9") +
+                            ", !obj:layers.DropOutLayer {}]}"),
+             Contains("{Reshape: {reshape: [1, 7, 7]}}, {Conv: {name: c"));
+  // A branch that passes the 9 units before it on.
+  CHECK_THAT(layers(dense("9") + ",", dense("7") + ", !obj:layers.DropOutLayer {}"),
+             Contains("{Reshape: {reshape: [1, 4, 4]}}, {Conv: {name: c"));
+  CHECK_THAT(layers("", dense("40") + ", " + dense("10")), !Contains("Reshape"));
+  // Within the branches alone: behind a layer of images their units are not known to be flat.
+  const std::string within =
+      layers(dense("36") + ",", conv + ", !obj:layers.ListLayer {sublayers: [" + dense("49") + ", " + conv + "]}");
+  CHECK_THAT(within, Contains("[[{Reshape: {reshape: [1, 6, 6]}}, {Conv: ") &&
+                         Contains("{Reshape: {reshape: [1, 7, 7]}}, {Conv: ") && Contains("]]}}, {Conv: {name: c"));
 }
 
 TEST_CASE("0.9: an experiment without metrics reported wrong answers in percent") {

@@ -2,9 +2,9 @@
 #include "neon/spec/old/old_model.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "neon/core/params.h"
+#include "neon/spec/old/old_squares.h"
 
 namespace neon {
 
@@ -36,35 +36,9 @@ OldKeys old_model_keys(OldKeys own) {
 
 namespace {
 
-constexpr std::string_view kLocalLayers[] = {
-    "Conv", "Local", "Pooling", "CrossMapPooling", "CrossMapResponseNorm", "LocalContrastNorm"};
-
 std::string old_category(const OldNode& node) {
   const OldClass* const kind = find_old_class(old_class_name(node.tag()));
   return kind ? std::string(kind->category) : "";
-}
-
-bool is_local(const Setting& layer) { return std::ranges::count(kLocalLayers, class_of(layer)) > 0; }
-bool keeps_shape(const Setting& layer) { return class_of(layer) == "Dropout" || class_of(layer) == "Activation"; }
-
-// The units of a linear layer that one square feature map holds.
-std::optional<int64_t> units_of(const Setting& layer) {
-  if (class_of(layer) != "Affine" || layer.is_scalar()) return {};
-  const Setting* const given = layer.entries[0].value.find("nout");
-  int64_t units = 0;
-  return given && detail::read_integer(*given, units) ? std::optional(units) : std::nullopt;
-}
-
-// Units before a layer of images were one square map. 0.9 left out what exceeds the square; the check of shapes then
-// tells the user.
-void add_square(OldTranslation& t, int64_t units, const Location& where, Setting& layers) {
-  const int64_t side = std::llround(std::sqrt(double(std::max<int64_t>(units, 0))));
-  if (side * side != units) return;
-  Setting shape = Setting::list({}, where);
-  for (int64_t extent : {int64_t(1), side, side}) shape.items.push_back(Setting::scalar(text(extent), where));
-  layers.items.push_back(
-      Setting::map({{"Reshape", Setting::map({{"reshape", std::move(shape), where}}, where), where}}, where));
-  t.remark(where, text("Reshape: the ", units, " units before a layer of images are one square map, as in 0.9"));
 }
 
 }  // namespace
@@ -107,12 +81,10 @@ Setting translate_old_layers(OldTranslation& t, const OldNode& list, const After
   for (size_t i = 1; i + 1 < nodes.size(); ++i) {
     Setting layer = t.object(nodes[i], "layer");
     if (layer.is_null()) continue;
-    if (is_local(layer) && flat) add_square(t, *flat, nodes[i].where(), layers);
-    if (!keeps_shape(layer)) flat = units_of(layer);
-    layers.items.push_back(std::move(layer));
+    flat = add_behind_units(t, std::move(layer), flat, nodes[i].where(), layers);
     if (after) after(nodes[i], layers);
   }
-  t.starts_local = !layers.items.empty() && is_local(layers.items[0]);
+  t.starts_local = !layers.items.empty() && is_old_local(layers.items[0]);
   return layers;
 }
 
