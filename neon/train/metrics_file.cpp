@@ -11,6 +11,7 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include "neon/core/error.h"
@@ -32,6 +33,10 @@ struct Placed {
   SeriesSpec spec;
   size_t offset = kNowhere;
   int64_t first = 0, last = 0;  // points [first, last) are to be written
+  int64_t stride = 1;           // points of the file in one of the run
+
+  // The file's point for a point of the run.
+  int64_t own(int64_t index) const { return (index + 1) * stride - 1; }
 
   size_t place(int64_t index, int64_t part) const {
     return offset + size_t(spec.columns ? part * spec.length + index : index * spec.width + part) * size_of(spec.dtype);
@@ -114,7 +119,7 @@ struct MetricsFile::State {
   Clock::time_point flushed = Clock::now();
 
   void take_over(const MetricsContents& from, const History& until);
-  void keep(const History& history);
+  std::optional<MetricsContents> read(const History& history);
   void write_file(AtomicFile& out);
   int write_dirty();
   int write_series(Placed& placed);
@@ -143,34 +148,38 @@ void MetricsFile::State::take_over(const MetricsContents& from, const History& u
     const SeriesSpec& spec = placed.spec;
     const StoredSeries* old = from.find(spec.path);
     if (!old) continue;
-    if (old->spec.width != spec.width || old->spec.epoch_freq != spec.epoch_freq ||
-        old->spec.minibatch_freq != spec.minibatch_freq || old->spec.axis() != spec.axis()) {
+    if (old->spec.width != spec.width || old->spec.minibatch_freq != spec.minibatch_freq ||
+        old->spec.axis() != spec.axis()) {
       messages.push_back(text(until.path, ": the history of ", spec.path,
                               " is not kept: its points are not those of this run (width or frequency changed)"));
       continue;
     }
-    int64_t count = std::min(spec.length, old->spec.length);
+    const int64_t stride = spec.axis() == "epoch" ? old->spec.epoch_freq / spec.epoch_freq : 1;
+    int64_t count = std::min(spec.length / stride, old->spec.length);
     if (spec.axis() == "minibatch") count = std::min(count, until.minibatches / spec.minibatch_freq);
-    if (spec.axis() == "epoch") count = std::min(count, until.epochs / spec.epoch_freq);
+    if (spec.axis() == "epoch") count = std::min(count, until.epochs / old->spec.epoch_freq);
     for (int64_t index = 0; index < count; ++index)
-      for (int64_t part = 0; part < spec.width; ++part) put(placed, index, part, old->at(index, part));
+      for (int64_t part = 0; part < spec.width; ++part)
+        put(placed, (index + 1) * stride - 1, part, old->at(index, part));
   }
 }
 
-void MetricsFile::State::keep(const History& history) {
+// Nothing where the file is gone, or cannot be read; messages say so.
+std::optional<MetricsContents> MetricsFile::State::read(const History& history) {
   try {
-    take_over(read_metrics(history.path), history);
+    return read_metrics(history.path);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::data) throw;
     struct stat status;
     if (stat(history.path.c_str(), &status) != 0 && errno == ENOENT) {
       messages.push_back(text(path, " begins after epoch ", history.epochs,
                               ": what came before is in the metrics file that the run had then, if it had one"));
-      return;
+      return std::nullopt;
     }
     messages.push_back(text("the history of this run is not kept: ", error.what()));
     if (follow_links(history.path) == path && stat(path.c_str(), &status) == 0)
       messages.push_back(text(path, " is renamed to ", set_aside(path)));
+    return std::nullopt;
   }
 }
 
@@ -180,26 +189,43 @@ void MetricsFile::State::write_file(AtomicFile& out) {
   file = out.release();
 }
 
+namespace {
+
+// Lays out the points of a series so that those of the earlier file have their places, too. Returns how many of them
+// then are one point of the run.
+int64_t refine(SeriesSpec& spec, const StoredSeries* old) {
+  if (!old || spec.axis() != "epoch" || old->spec.axis() != "epoch") return 1;
+  const int64_t stride = spec.epoch_freq / std::gcd(spec.epoch_freq, old->spec.epoch_freq);
+  spec.length *= stride;
+  spec.epoch_freq /= stride;
+  return stride;
+}
+
+}  // namespace
+
 MetricsFile::MetricsFile(std::string path, std::vector<SeriesSpec> series, std::vector<AttributeSpec> attributes,
                          const History* history)
     : state_(std::make_unique<State>()) {
   State& s = *state_;
   s.path = follow_links(path);
   check_specs(series);
+  make_folder_of(s.path);
+  AtomicFile out(s.path);
+  const std::optional<MetricsContents> old = history ? s.read(*history) : std::nullopt;
+  std::vector<int64_t> strides;
+  for (SeriesSpec& spec : series) strides.push_back(refine(spec, old ? old->find(spec.path) : nullptr));
   MetricsImage image = part<MetricsPart>().make(series, attributes);
   s.image = std::move(image.bytes);
   s.status_offset = image.status;
   for (size_t i = 0; i < series.size(); ++i) {
     s.by_path.emplace(series[i].path, i);
-    s.series.push_back({std::move(series[i]), image.series[i]});
+    s.series.push_back({.spec = std::move(series[i]), .offset = image.series[i], .stride = strides[i]});
   }
   for (size_t i = 0; i < attributes.size(); ++i)
     if (image.attributes[i] != kNowhere)
       s.numbers.emplace(attributes[i].owner + '@' + attributes[i].name,
                         PlacedNumber{image.attributes[i], std::holds_alternative<double>(attributes[i].value)});
-  make_folder_of(s.path);
-  AtomicFile out(s.path);
-  if (history) s.keep(*history);
+  if (old) s.take_over(*old, *history);
   if (!history || follow_links(history->path) != s.path) check_metrics_replaceable(s.path);
   s.write_file(out);
 }
@@ -225,8 +251,9 @@ Placed* MetricsFile::State::find(std::string_view name, int64_t index, size_t co
         text(path, ": ", count, " numbers for a point of ", name, ", which has ", placed.spec.width, "; not kept"));
     return nullptr;
   }
-  if (index < 0 || index >= placed.spec.length) {
-    tell_once(text(path, ": ", name, " has no room beyond its ", placed.spec.length, " points; later ones are lost"));
+  const int64_t points = placed.spec.length / placed.stride;
+  if (index < 0 || index >= points) {
+    tell_once(text(path, ": ", name, " has no room beyond its ", points, " points; later ones are lost"));
     return nullptr;
   }
   return &placed;
@@ -237,8 +264,9 @@ void MetricsFile::set(std::string_view path, int64_t index, double value) { set(
 void MetricsFile::set(std::string_view path, int64_t index, std::span<const double> values) {
   Placed* placed = state_->find(path, index, values.size());
   if (!placed) return;
-  for (size_t part = 0; part < values.size(); ++part) state_->put(*placed, index, int64_t(part), values[part]);
-  placed->mark(index);
+  const int64_t own = placed->own(index);
+  for (size_t part = 0; part < values.size(); ++part) state_->put(*placed, own, int64_t(part), values[part]);
+  placed->mark(own);
 }
 
 void MetricsFile::set_attribute(std::string_view owner, std::string_view name, double value) {
@@ -256,11 +284,11 @@ double MetricsFile::get(std::string_view path, int64_t index, int64_t part) cons
   const auto found = state_->by_path.find(path);
   if (found == state_->by_path.end()) return std::numeric_limits<double>::quiet_NaN();
   const Placed& placed = state_->series[found->second];
-  if (index < 0 || index >= placed.spec.length || part < 0 || part >= placed.spec.width)
+  if (index < 0 || index >= placed.spec.length / placed.stride || part < 0 || part >= placed.spec.width)
     return std::numeric_limits<double>::quiet_NaN();
   return with_type(placed.spec.dtype, [&]<typename T>() {
     T stored;
-    std::memcpy(&stored, &state_->image[placed.place(index, part)], sizeof stored);
+    std::memcpy(&stored, &state_->image[placed.place(placed.own(index), part)], sizeof stored);
     return double(stored);
   });
 }

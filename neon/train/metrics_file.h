@@ -105,7 +105,8 @@ class MetricsFile {
 
   // Makes the file, in place of one that is there. The attributes status ("running") and those given are
   // set. With `keep`, values are taken over from that file (which may be `path` itself); later points stay
-  // blank, and a series that is longer now just has room. When that file cannot be read it is renamed, not
+  // blank, and a series that is longer now just has room. Where that file has points after other epochs, the new
+  // one has places for both. When that file cannot be read it is renamed, not
   // lost, and messages() say so. Throws a failed error when the file cannot be made or another process is
   // writing it, a config error for two series of one path or one that is too large, and a data error when `path`
   // is there and is not a metrics file.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
 #include "neon/core/version.h"
 #include "neon/spec/yaml.h"
@@ -35,11 +36,19 @@ std::string options_text(const RunOptions& options) {
   return write_yaml(out);
 }
 
+// Epochs between the points of evaluations, one of which follows each phase, too: a point where none was stays NaN.
+int64_t evaluation_grid(const Experiment& experiment, int64_t eval_freq, int64_t epochs) {
+  int64_t out = std::gcd(eval_freq, epochs), end = 0;
+  for (const TrainedPhase& phase : experiment.phases())
+    if (&phase != &experiment.last_phase()) out = std::gcd(out, std::min(end += phase.epochs, epochs));
+  return out;
+}
+
 }  // namespace
 
 RunLog::RunLog(const RunOptions& options, const Experiment& experiment, RunPlan& plan, int64_t eval_freq,
                const Position& position)
-    : eval_freq_(eval_freq) {
+    : evaluation_grid_(evaluation_grid(experiment, eval_freq, plan.epochs)) {
   std::vector<SeriesSpec> series = std::move(plan.series);
   auto add = [&](std::string name, int64_t length, DType dtype, std::string units, std::string x, std::string markers) {
     SeriesSpec spec;
@@ -49,10 +58,10 @@ RunLog::RunLog(const RunOptions& options, const Experiment& experiment, RunPlan&
     spec.units = std::move(units);
     spec.x = std::move(x);
     spec.time_markers = std::move(markers);
-    spec.epoch_freq = spec.time_markers == "epoch_freq" ? eval_freq : 1;
+    spec.epoch_freq = spec.time_markers == "epoch_freq" ? evaluation_grid_ : 1;
     series.push_back(std::move(spec));
   };
-  const int64_t evaluations = plan.epochs / eval_freq;
+  const int64_t evaluations = plan.epochs / evaluation_grid_;
   add("cost/train", plan.epochs * plan.steps_per_epoch, DType::f32, "", "minibatch", "minibatch");
   if (has_players(experiment))
     add("cost/generator", plan.epochs * plan.steps_per_epoch, DType::f32, "", "minibatch", "minibatch");
@@ -118,8 +127,8 @@ void RunLog::epoch(const Position& position, const MeanCosts& costs, double rate
 }
 
 void RunLog::evaluation(int64_t epoch, const std::map<std::string, double>& results, double seconds) {
-  if (epoch % eval_freq_) return;
-  const int64_t index = epoch / eval_freq_ - 1;
+  if (epoch % evaluation_grid_) return;
+  const int64_t index = epoch / evaluation_grid_ - 1;
   for (const auto& [name, value] : results) file_->set(name == "cost" ? "cost/loss" : "metrics/" + name, index, value);
   file_->set("time/loss", index, seconds);
 }

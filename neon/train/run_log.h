@@ -25,7 +25,7 @@ class RunLog {
   std::vector<std::string> take_messages() { return file_->take_messages(); }
 
  private:
-  int64_t eval_freq_;
+  int64_t evaluation_grid_;                // epochs between points
   std::vector<std::string> output_costs_;  // series
   std::unique_ptr<MetricsFile> file_;
 };

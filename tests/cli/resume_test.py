@@ -50,18 +50,23 @@ class Resume(Case):
         self.assertEqual(tensors(self.path("other.safetensors"))[0], tensors(self.path("m.safetensors"))[0])
 
     def test_curves_of_a_run_that_goes_on_are_kept(self):
-        """Also where an evaluation takes so long that there was one at the end alone."""
-        self.neon("-s", "m", "-o", "r.h5", self.spec(dataset="{Iris: {test: 75}}", epochs="2"))
-        with h5py.File(self.path("r.h5")) as file:
-            before = file["cost/loss"][:]
-        self.assertEqual(before.shape, (1,))
-        for epochs in "4", "7":
-            self.assertNotIn("is not kept", self.neon("resume", "-e", epochs, "m").err)
+        """Also where an evaluation takes so long that there was one at the end alone, and where a run ends between two.
+        The costs are those that the runs print; others are NaN."""
+        printed, spec = {}, self.spec(dataset="{Iris: {test: 75}}", epochs="2")
+        for epochs, distance in ("2", 2), ("4", 2), ("7", 1), ("10", 1):
+            run = self.neon("resume", "-e", epochs, "m") if printed else self.neon("-s", "m", "-o", "r.h5", spec)
+            self.assertNotIn("is not kept", run.err)
+            for epoch, cost in re.findall(r"^epoch +(\d+)/.* test cost ([\d.]+)$", run.err, re.M):
+                printed[int(epoch)] = float(cost)
             with h5py.File(self.path("r.h5")) as file:
-                self.assertEqual(file["cost/loss"].attrs["epoch_freq"], 2)
-                self.assertEqual(file["cost/loss"][0], before[0])
-                self.assertEqual(len(file["cost/loss"]), int(epochs) // 2)
-                self.assertFalse(any(file["cost/loss"][:] != file["cost/loss"][:]), "all were evaluated")
+                stored = file["cost/loss"]
+                self.assertEqual((stored.attrs["epoch_freq"], len(stored)), (distance, int(epochs) // distance))
+                there = {distance * (i + 1): cost for i, cost in enumerate(stored[:]) if cost == cost}
+                self.assertEqual(sorted(there), sorted(printed))
+                for epoch, cost in there.items():
+                    self.assertAlmostEqual(cost, printed[epoch], delta=1e-4)
+                self.assertEqual(len(file["metrics/Top1Misclass"]), len(stored))
+        self.assertEqual(sorted(printed), [2, 4, 6, 7, 8, 10])
 
     def test_the_same_file_of_options_again(self):
         self.write("a.cfg", "batch_size = 20\nrng_seed = 4\ndatatype = bf16\nrounding = 5\nsave_path = m\nepochs = 3\n")

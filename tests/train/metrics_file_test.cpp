@@ -137,6 +137,28 @@ TEST_CASE("a resume keeps the points before the checkpoint and blanks those afte
   CHECK(python_says(path, "f['cost/train'][6:9].tolist()") == "[6.0, 70.0, nan]");
 }
 
+TEST_CASE("points after other epochs than before keep their places") {
+  TempFolder folder;
+  const std::string path = folder / "run.h5";
+  std::vector<SeriesSpec> series = {{.path = "cost/loss", .length = 3, .time_markers = "epoch_freq", .epoch_freq = 4}};
+  {
+    MetricsFile file(path, series, {});
+    for (int64_t i = 0; i < 3; ++i) file.set("cost/loss", i, double(4 * (i + 1)));
+    file.close(RunStatus::complete);
+  }
+  series[0].epoch_freq = 6;
+  const MetricsFile::History history{path, 80, 11};  // epochs done: the point of epoch 12 is made again
+  MetricsFile file(path, series, {}, &history);
+  CHECK(file.take_messages().empty());
+  for (int64_t i = 1; i < 3; ++i) file.set("cost/loss", i, double(6 * (i + 1)));
+  file.set("cost/loss", 3, 24);
+  CHECK_THAT(file.take_messages().at(0), Contains("no room beyond its 3 points"));
+  CHECK(file.get("cost/loss", 1) == 12);
+  file.close(RunStatus::complete);
+  CHECK(python_says(path, "f['cost/loss'].attrs['epoch_freq'], f['cost/loss'][:].tolist()") ==
+        "2 [nan, 4.0, nan, 8.0, nan, 12.0, nan, nan, 18.0]");
+}
+
 TEST_CASE("a history that does not fit or cannot be read is said, and lost files are kept aside") {
   TempFolder folder;
   const std::string path = folder / "run.h5";
@@ -148,7 +170,7 @@ TEST_CASE("a history that does not fit or cannot be read is said, and lost files
   std::vector<SeriesSpec> changed = run_series();
   const std::string dropped = changed[2].path;
   changed[5].width = 3;
-  changed[1].epoch_freq = 1;
+  changed[1].x = "minibatch";
   const MetricsFile::History history{path, 12, 3};
   Lines messages = MetricsFile(path, changed, run_attributes(), &history).take_messages();
   REQUIRE(messages.size() == 2);
