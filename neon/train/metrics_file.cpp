@@ -11,12 +11,12 @@
 #include <cstring>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
 
 #include "neon/core/error.h"
 #include "neon/train/atomic_file.h"
 #include "neon/train/metrics_hdf5.h"
+#include "neon/train/metrics_series.h"
 
 namespace neon {
 
@@ -24,7 +24,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kFlushEvery = std::chrono::seconds(1);
-constexpr double kMaxFileBytes = double(int64_t(4) << 30);  // the file is held in memory too
 
 }  // namespace
 
@@ -61,29 +60,6 @@ decltype(auto) with_type(DType dtype, F&& f) {
   return f.template operator()<float>();
 }
 
-void check_specs(const std::vector<SeriesSpec>& series) {
-  double bytes = 0;
-  std::map<std::string_view, bool> seen;
-  for (const SeriesSpec& spec : series) {
-    if (spec.path.empty() || spec.path.front() == '/' || spec.path.back() == '/' ||
-        spec.path.find("//") != std::string::npos)
-      fail(ErrorKind::config, "metrics file: a series cannot be named '", spec.path, "'; expected GROUP/NAME");
-    if (!seen.emplace(spec.path, true).second)
-      fail(ErrorKind::config, "metrics file: two series are named ", spec.path);
-    if (spec.length < 0 || spec.width < 1 || spec.epoch_freq < 1 || spec.minibatch_freq < 1)
-      fail(ErrorKind::config, "metrics file: series ", spec.path, " of ", spec.length, " points of ", spec.width,
-           " numbers, each of ", spec.epoch_freq, " epochs or ", spec.minibatch_freq, " minibatches");
-    bytes += double(spec.length) * double(spec.width) * double(size_of(spec.dtype));
-  }
-  if (bytes <= kMaxFileBytes) return;
-  const auto largest = std::ranges::max_element(series, {}, [](const SeriesSpec& spec) {
-    return double(spec.length) * double(spec.width) * double(size_of(spec.dtype));
-  });
-  fail(ErrorKind::config, "the metrics file would take ", bytes_text(bytes), ", more than ", bytes_text(kMaxFileBytes),
-       "; its largest series is ", largest->path, " with ", largest->length, " points of ", largest->width,
-       " numbers: record it less often");
-}
-
 }  // namespace
 
 // Any other HDF5 file may be somebody's data.
@@ -97,11 +73,6 @@ void check_metrics_replaceable(const std::string& path) {
     fail(ErrorKind::data, path, " is there and is not overwritten: give another name, remove it, or give --overwrite (",
          error.what(), ")");
   }
-}
-
-std::string SeriesSpec::axis() const {
-  if (!x.empty() || time_markers.empty()) return x;
-  return time_markers == "minibatch" ? "minibatch" : "epoch";
 }
 
 struct MetricsFile::State {
@@ -149,7 +120,7 @@ void MetricsFile::State::take_over(const MetricsContents& from, const History& u
     const StoredSeries* old = from.find(spec.path);
     if (!old) continue;
     if (old->spec.width != spec.width || old->spec.minibatch_freq != spec.minibatch_freq ||
-        old->spec.axis() != spec.axis()) {
+        old->spec.axis() != spec.axis() || old->spec.epoch_freq < 1 || old->spec.epoch_freq % spec.epoch_freq != 0) {
       messages.push_back(text(until.path, ": the history of ", spec.path,
                               " is not kept: its points are not those of this run (width or frequency changed)"));
       continue;
@@ -189,31 +160,17 @@ void MetricsFile::State::write_file(AtomicFile& out) {
   file = out.release();
 }
 
-namespace {
-
-// Lays out the points of a series so that those of the earlier file have their places, too. Returns how many of them
-// then are one point of the run.
-int64_t refine(SeriesSpec& spec, const StoredSeries* old) {
-  if (!old || spec.axis() != "epoch" || old->spec.axis() != "epoch") return 1;
-  const int64_t stride = spec.epoch_freq / std::gcd(spec.epoch_freq, old->spec.epoch_freq);
-  spec.length *= stride;
-  spec.epoch_freq /= stride;
-  return stride;
-}
-
-}  // namespace
-
 MetricsFile::MetricsFile(std::string path, std::vector<SeriesSpec> series, std::vector<AttributeSpec> attributes,
                          const History* history)
     : state_(std::make_unique<State>()) {
   State& s = *state_;
   s.path = follow_links(path);
-  check_specs(series);
+  check_series(series);
   make_folder_of(s.path);
   AtomicFile out(s.path);
   const std::optional<MetricsContents> old = history ? s.read(*history) : std::nullopt;
   std::vector<int64_t> strides;
-  for (SeriesSpec& spec : series) strides.push_back(refine(spec, old ? old->find(spec.path) : nullptr));
+  for (SeriesSpec& spec : series) strides.push_back(add_places(spec, old ? old->find(spec.path) : nullptr));
   MetricsImage image = part<MetricsPart>().make(series, attributes);
   s.image = std::move(image.bytes);
   s.status_offset = image.status;
