@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "neon/cli/data_paths.h"
 #include "neon/cli/options.h"
 #include "neon/spec/spec.h"
 #include "neon/spec/yaml.h"
@@ -11,16 +12,6 @@
 namespace neon {
 
 namespace {
-
-// Names of data beside the spec become absolute.
-void name_data_from_root(Setting& setting, const std::filesystem::path& folder) {
-  for (Setting& item : setting.items) name_data_from_root(item, folder);
-  for (auto& entry : setting.entries) name_data_from_root(entry.value, folder);
-  std::error_code error;
-  if (!setting.is_scalar() || setting.value.empty() || !std::filesystem::exists(folder / setting.value, error)) return;
-  const auto absolute = std::filesystem::canonical(folder / setting.value, error);
-  if (!error) setting.value = absolute.string();
-}
 
 // The name of a spec's key for an option; "" where options alone give it.
 std::string key_of(const std::string& option) {
@@ -51,8 +42,10 @@ void write_best_spec(const std::string& file, const CommandLine& line, const Sea
   Values values = plan.fixed;
   values.insert(trial.values.begin(), trial.values.end());
   Spec spec = load_spec(plan.path, line.overrides, {values});
+  // As a run looks for data: in its own folder, then in the spec's.
   const std::filesystem::path folder = std::filesystem::path(plan.path).parent_path();
-  if (Setting* const data = spec.root.find("dataset")) name_data_from_root(*data, folder.empty() ? "." : folder);
+  const std::vector<std::filesystem::path> folders = {".", folder.empty() ? "." : folder};
+  name_data_from_root(spec.root, folders);
 
   CommandLine others = line;  // with the options alone that no key of a spec gives
   others.overrides.clear();

@@ -67,6 +67,8 @@ class Search {
     int64_t finished = 0;
     for (size_t row = 0; row < trials().size(); ++row) {
       Trial& trial = trials()[row];
+      if (const std::string why = sampler_->objection(trial.number, plan_.space.point(trial.values)); !why.empty())
+        fail(ErrorKind::config, folder_.file("trials.jsonl"), ": ", why);
       if (trial.status == Trial::Status::running) again_.push_back(row), trial.curve.clear();
       else ++finished, tell(trial);
     }
@@ -82,6 +84,7 @@ class Search {
   }
 
   bool start_next() {
+    check_unchanged(line_, plan_);
     size_t row = 0;
     if (!again_.empty()) {
       row = again_.front();
@@ -173,7 +176,12 @@ class Search {
     tell(trial);
     folder_.save();
     print_message(text("trial ", trial.number, " of ", line_.of_verb.trials, ": ", words_of(trial)));
-    if (folder_.best() == &trial) write_best_spec(folder_.file(kBestSpec), line_, plan_, trial, words_of(trial));
+    if (folder_.best() == &trial) write_best(trial);
+  }
+
+  void write_best(const Trial& trial) const {
+    check_unchanged(line_, plan_);
+    write_best_spec(folder_.file(kBestSpec), line_, plan_, trial, words_of(trial));
   }
 
   // "done, Misclassification 0.031; lr 0.01, units 50"
@@ -201,6 +209,7 @@ class Search {
          {Trial::Status::done, Trial::Status::pruned, Trial::Status::failed, Trial::Status::diverged})
       if (const auto count = std::ranges::count(trials(), status, &Trial::status))
         counts.push_back(text(count, " ", name_of(status)));
+    write_best(*best);  // a search that was killed may have left it out
     print_result(text("best: trial ", best->number, ", ", words_of(*best)));
     print_result(text(trials().size(), " trials: ", join(counts, ", "), ", in ", duration_text(seconds)));
     print_result(text("wrote ", folder_.file("trials.jsonl"), ", ", folder_.file(kBestSpec)));

@@ -31,6 +31,13 @@ class GridSampler : public Sampler {
     return points_[size_t(trial - 1)];
   }
 
+  std::string objection(int64_t trial, const Point& point) const override {
+    const auto values = [&](const Point& at) { return space_.values(at); };
+    if (trial <= int64_t(points_.size()) && values(points_[size_t(trial - 1)]) == values(point)) return "";
+    return text("trial ", trial, " is no such point of the grid of ", points_.size(),
+                " points that --trials gives now; give --trials as before, or another --folder");
+  }
+
  private:
   // The values of a range: with one level the middle.
   std::vector<double> values(size_t k, int64_t levels) const {

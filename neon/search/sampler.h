@@ -16,6 +16,11 @@ class Sampler {
   // The point of a trial, which is numbered from 1; nothing where all are tried. Points of former trials, told before
   // the first question, count.
   virtual std::optional<Point> ask(int64_t trial) = 0;
+  // Why this search cannot go on from an earlier trial at that point; "" where it can.
+  virtual std::string objection(int64_t trial, const Point& point) const {
+    (void)trial, (void)point;
+    return "";
+  }
   // The outcome of a trial, less being better; nothing where it has none, as after a failure.
   virtual void tell(int64_t trial, const Point& point, std::optional<double> outcome) {
     (void)trial, (void)point, (void)outcome;

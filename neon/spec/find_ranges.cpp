@@ -86,6 +86,9 @@ class RangeFinder {
     const bool numbers = bool(words >> name >> type >> low >> high) && !(words >> more);
     if (!numbers || (type != "FLOAT" && type != "INT") || low > high)
       return problem(at, "", text("expected !hyperopt NAME FLOAT START END, or INT, found !hyperopt ", at.value));
+    if (type == "INT" && (!is_whole(low) || !is_whole(high)))
+      return problem(at, name,
+                     text("INT has whole numbers as its ends, found !hyperopt ", at.value, "; FLOAT takes any"));
     const auto kind = type == "INT" ? SearchRange::Kind::integer : SearchRange::Kind::linear;
     add(index, {name, kind, low, high, {}, condition.parent, condition.option, where(at)}, {});
   }

@@ -210,6 +210,49 @@ class Search(Case):
         best = self.neon(self.path("table-search/best.yaml"), "-b", "cpu", "-r", "3", cwd=self.cache)
         self.assertIn("trained 3 epochs", best.out)
 
+    def test_the_best_spec_keeps_names_that_are_no_paths(self):
+        """A folder with the data set's name, a file with a column's; data in the run's folder come before the spec's."""
+        os.mkdir(self.path("Iris"))
+        self.search(self.spec(SEARCH), "--trials", "2")
+        self.assertIn("dataset: Iris\n", self.read("s-search/best.yaml").decode())
+        table = "a,b,y\n" + "".join(f"{i % 7},{i % 5},{i % 2}\n" for i in range(40))
+        for name in "data.csv", "specs/data.csv", "y", "auto":
+            self.write(name, table)
+        spec = self.write("specs/table.yaml", SEARCH.replace("Iris", "{CSV: {path: data.csv, target: y, test: auto}}").replace("nout: 3", "nout: 2"))
+        self.search(spec, "--trials", "2")
+        best = self.read("table-search/best.yaml").decode()
+        self.assertIn(f"path: {os.path.realpath(self.path('data.csv'))}\n", best)
+        self.assertIn("target: y\n", best)
+        self.assertIn("test: auto\n", best)
+
+    def test_a_grid_goes_on_with_its_own_points(self):
+        spec = self.spec(SEARCH.replace("{search: {log: [1e-3, 1]}}", "0.1"))
+        self.search(spec, "--trials", "3", "--method", "grid")
+        self.refused(2, "search", spec, "-b", "cpu", "-r", "3", "--trials", "5", "--method", "grid",
+                     says="trial 2 is no such point of the grid of 5 points that --trials gives now; give --trials as before, or another --folder")
+        self.search(spec, "--trials", "3", "--method", "grid")
+        self.assertEqual([row["values"]["units"] for row in self.rows("s-search")], [2, 7, 12])
+        # A grid of options alone is the same for any number of trials.
+        choices = self.write("c.yaml", SEARCH.replace("{search: {log: [1e-3, 1]}}", "0.1").replace("int: [2, 12]", "choice: [2, 3]"))
+        self.search(choices, "--trials", "2", "--method", "grid")
+        self.assertIn("2 trials: 2 done", self.search(choices, "--trials", "9", "--method", "grid").out)
+
+    def test_a_spec_that_changes_during_a_search_ends_it(self):
+        spec = self.spec(LONG)
+        running = self.start("search", spec, "-b", "cpu", "-r", "5", "--trials", "3")
+        while not os.path.exists(self.path("s-search/trials.jsonl")):
+            time.sleep(0.01)
+        self.spec(LONG.replace("Tanh", "Rectlin"))
+        _, err = running.communicate(timeout=60)
+        self.assertEqual(running.returncode, 2, err)
+        self.assertIn("s.yaml has changed since the search began, and trials read it; restore it", err if isinstance(err, str) else err.decode())
+        self.assertEqual([row["status"] for row in self.rows("s-search")], ["done"])
+        # Restored, it goes on, and writes the best of all trials.
+        self.assertFalse(os.path.exists(self.path("s-search/best.yaml")))
+        self.spec(LONG)
+        self.neon("search", spec, "-b", "cpu", "-r", "5", "--trials", "1")
+        self.assertIn("activation: Tanh", self.read("s-search/best.yaml").decode())
+
     def test_ranges_of_older_files(self):
         old = os.path.abspath(os.path.join(os.path.dirname(__file__), "../old/mlp-iris-hyperopt-small.yaml"))
         self.write("old.yaml", self.read(old))

@@ -113,6 +113,11 @@ TEST_CASE("ranges of neon 0.9 are kept in today's notation, or take a value", "[
   CHECK(middle.root.find("epochs")->to_string() == "150");
   CHECK(middle.conversion.warnings.size() == 2);
   CHECK(spec_from_text(old, "o.yaml", {}, {{{"epochs", "101"}}}).root.find("epochs")->to_string() == "101");
+  const std::string broken = std::string(old).replace(old.find("INT 100"), 7, "INT 1.5");
+  CHECK_THROWS_WITH(
+      spec_from_text(broken, "o.yaml"),
+      Catch::Contains("o.yaml:3:39: epochs: INT has whole numbers as its ends, found !hyperopt epochs INT "
+                      "1.5 201; FLOAT takes any"));
   const Spec kept = spec_from_text(old, "o.yaml", {}, {.keep = true});
   CHECK(kept.root.find("epochs")->to_string() == "{search: {int: [100, 201], name: epochs}}");
   CHECK(kept.root.find("optimizer")->to_string().find("{search: {linear: [0.01, 0.11], name: lr}}") !=
