@@ -24,7 +24,8 @@ constexpr int kMillisecondsToSignals = 200;  // between looks at signals
 
 class FormatRuns {
  public:
-  explicit FormatRuns(const CommandLine& line) : line_(line), path_(only_operand(line)) {
+  explicit FormatRuns(const CommandLine& line)
+      : line_(line), path_(only_operand(line)), text_(whole_spec(line, path_)) {
     const OpenedSpec spec = open_spec(line, path_);
     RunOptions options = options_of(line, spec);
     choose_backend(line, options, *spec.experiment);
@@ -70,6 +71,7 @@ class FormatRuns {
 
  private:
   void train(FormatRow& row, uint64_t seed) {
+    check_unchanged(line_, path_, text_, "give the command again");
     std::vector<std::string> words = {"formats", "--objective", "-r", text(seed)};
     const std::vector<std::string> options = words_of_options(line_);
     for (const std::vector<std::string>* part : {&std::as_const(device_), &std::as_const(row.format.words), &options})
@@ -111,7 +113,7 @@ class FormatRuns {
   }
 
   const CommandLine& line_;
-  const std::string path_;
+  const std::string path_, text_;  // the spec's file, and what was in it
   std::vector<std::string> device_, left_out_;
   bool gpu_ = false;
   uint64_t first_seed_ = 1;

@@ -83,8 +83,13 @@ class Search {
     sampler_->tell(trial.number, plan_.space.point(trial.values), cost);
   }
 
+  void check_spec() const {
+    check_unchanged(line_, plan_.path, plan_.settings.at("spec").get<std::string>(),
+                    "restore it and give the same command to go on, or give another --folder");
+  }
+
   bool start_next() {
-    check_unchanged(line_, plan_);
+    check_spec();
     size_t row = 0;
     if (!again_.empty()) {
       row = again_.front();
@@ -180,7 +185,7 @@ class Search {
   }
 
   void write_best(const Trial& trial) const {
-    check_unchanged(line_, plan_);
+    check_spec();
     write_best_spec(folder_.file(kBestSpec), line_, plan_, trial, words_of(trial));
   }
 

@@ -86,12 +86,11 @@ void settle_devices(const CommandLine& line, const OpenedSpec& spec, SearchPlan&
          " on there are ", count - plan.first_device, "; give fewer, or -b cpu");
 }
 
-// The spec with its ranges, as text.
-std::string whole_spec(const std::string& path, const CommandLine& line) {
+}  // namespace
+
+std::string whole_spec(const CommandLine& line, const std::string& path) {
   return load_spec(path, line.overrides, {.keep = true}).root.to_string();
 }
-
-}  // namespace
 
 std::vector<std::string> words_of_options(const CommandLine& line) {
   std::vector<std::string> out;
@@ -130,7 +129,7 @@ SearchPlan plan_search(const CommandLine& line) {
   settle_devices(line, opened, out);
   std::vector<std::string> names;
   for (const SearchRange& range : out.space.ranges()) names.push_back(range.name);
-  out.settings = {{"spec", whole_spec(path, line)},
+  out.settings = {{"spec", whole_spec(line, path)},
                   {"ranges", names},
                   {"options", words_of_options(line)},
                   {"method", line.of_verb.method},
@@ -140,10 +139,10 @@ SearchPlan plan_search(const CommandLine& line) {
   return out;
 }
 
-void check_unchanged(const CommandLine& line, const SearchPlan& plan) {
-  if (whole_spec(plan.path, line) != plan.settings.at("spec").get<std::string>())
-    fail(ErrorKind::config, plan.path, " has changed since the search began, and trials read it; restore it and give ",
-         "the same command to go on, or give another --folder");
+void check_unchanged(const CommandLine& line, const std::string& path, const std::string& before,
+                     const std::string& mend) {
+  if (whole_spec(line, path) != before)
+    fail(ErrorKind::config, path, " has changed since ", "neon ", line.verb, " began, and each run reads it; ", mend);
 }
 
 std::vector<std::string> words_of_trial(const CommandLine& line, const SearchPlan& plan, const Trial& trial,

@@ -23,8 +23,12 @@ std::vector<std::string> words_of_options(const CommandLine& line);
 // Throws for a spec that is wrong or has no range, and for devices that are not there.
 SearchPlan plan_search(const CommandLine& line);
 
-// Throws where the spec is no longer the one that the search began with: trials read the file.
-void check_unchanged(const CommandLine& line, const SearchPlan& plan);
+// The spec with its ranges, as a text.
+std::string whole_spec(const CommandLine& line, const std::string& path);
+// Throws where the spec is no longer the text that it was `before`: processes that follow read its file. The message
+// ends with `mend`.
+void check_unchanged(const CommandLine& line, const std::string& path, const std::string& before,
+                     const std::string& mend);
 
 // The words of a trial's command line, behind the program's name. `slot` counts the trials that run at once.
 std::vector<std::string> words_of_trial(const CommandLine& line, const SearchPlan& plan, const Trial& trial,

@@ -4,12 +4,13 @@ import json
 import os
 import re
 import statistics
+import time
 
 import h5py
 import numpy as np
 
 import support
-from support import Case
+from support import IRIS, Case
 
 # Weights of 1e-9 and of 1e6 all through: the learning rate moves them by less than a bit.
 ENDS = """\
@@ -105,6 +106,17 @@ class Formats(Case):
         self.assertEqual(sizes["Affine_0_W"]["bins"][120], 32)
         self.assertEqual(sizes["Affine_1_W"]["bins"][170], 24)
         self.assertEqual((sizes["Affine_1_W"]["elements"], sizes["Affine_1_dW"]["gradient"]), (24, True))
+
+    def test_a_spec_that_changes_on_the_way_ends_it(self):
+        spec = self.spec()
+        running = self.start("formats", spec, "-b", "cpu", "-r", "1", "-e", "200")
+        while not os.path.exists(self.path("s-formats/logs")):
+            time.sleep(0.005)
+        self.spec(IRIS.replace("Tanh", "Rectlin"))
+        _, err = running.communicate(timeout=60)
+        self.assertEqual(running.returncode, 2, err)
+        self.assertIn("s.yaml has changed since neon formats began, and each run reads it; give the command again", err if isinstance(err, str) else err.decode())
+        self.assertFalse(os.path.exists(self.path("s-formats/formats.h5")))
 
     def test_refusals(self):
         spec = self.spec()

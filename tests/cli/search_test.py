@@ -245,7 +245,7 @@ class Search(Case):
         self.spec(LONG.replace("Tanh", "Rectlin"))
         _, err = running.communicate(timeout=60)
         self.assertEqual(running.returncode, 2, err)
-        self.assertIn("s.yaml has changed since the search began, and trials read it; restore it", err if isinstance(err, str) else err.decode())
+        self.assertIn("s.yaml has changed since neon search began, and each run reads it; restore it", err if isinstance(err, str) else err.decode())
         self.assertEqual([row["status"] for row in self.rows("s-search")], ["done"])
         # Restored, it goes on, and writes the best of all trials.
         self.assertFalse(os.path.exists(self.path("s-search/best.yaml")))
