@@ -29,9 +29,10 @@ namespace neon {
 //  6: samples of several targets are drawn without regard to classes; files of the same bytes may be on both sides of
 //     BoxImages; labels of arrays may all be 0; train_metrics takes the first training samples; a byte order mark is
 //     a character of its text.
-constexpr int kDataRules = 7;
-// Since rules 7.
-constexpr int kRulesOfTargetClasses = 7, kRulesOfMarks = 7;
+//  7: no line's end stands between the files of a text.
+constexpr int kDataRules = 8;
+// The first rules with something.
+constexpr int kRulesOfTargetClasses = 7, kRulesOfMarks = 7, kRulesOfLines = 8;
 
 // The columns of a table that samples were read from, so that they are found in another table.
 struct TableColumns {

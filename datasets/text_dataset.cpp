@@ -17,8 +17,7 @@ struct TextFilesParams : TextParams {
   static void describe(auto&& p) {
     p("path", &TextFilesParams::path,
       "The training text, plain or gzip: a file, or a folder or an archive (.tar, .tar.gz, .zip) whose files follow "
-      "one "
-      "another by name.",
+      "one another by name. A line's end stands between two of them, except with unit: bytes.",
       Required{});
     TextParams::describe(p);
     p("validation_path", &TextFilesParams::validation_path, "Text to evaluate with while training goes on.");
@@ -53,31 +52,40 @@ void end_document(std::string& text) {
   if (!used.ends_with(kEndOfText)) text += kEndOfText;
 }
 
+// Puts a line's end behind a text that ends in none, nor in a document's end, so that its last word is not part of the
+// next text's first.
+void end_line(std::string& text, std::string_view unit) {
+  const bool ended = text.ends_with('\n') || (unit == name_of(TextUnit::bpe) && text.ends_with(kEndOfText));
+  if (!text.empty() && !ended) text += '\n';
+}
+
 // "" as path where it is missing; then `looked_for` lists the places.
 FoundText find_text(const std::string& path, const TextFilesParams& params, const DataContext& context,
                     std::string& looked_for) {
-  const auto read = [&](const std::string& file) {
+  const bool bytes = params.unit == name_of(TextUnit::byte);
+  const auto read = [&](const std::string& file, std::string& to) {
     std::vector<NamedText> documents = texts_of_archive(file);
     if (documents.empty()) documents.push_back({"", std::string(TextFile(file).text())});
-    std::string out;
     for (NamedText& document : documents) {
       if (params.end_of_text) end_document(document.text);
-      const bool as_it_is = params.unit == name_of(TextUnit::byte) || context.rules < kRulesOfMarks;
-      out += as_it_is ? document.text : utf8_text(document.text, file);
+      const bool as_it_is = bytes || context.rules < kRulesOfMarks;
+      const std::string_view text = as_it_is ? document.text : utf8_text(document.text, file);
+      if (!text.empty() && !bytes && context.rules >= kRulesOfLines) end_line(to, params.unit);
+      to += text;
     }
-    return out;
   };
   for (const std::string& place : context.places_of(path)) {
     if (!folder_exists(place)) continue;
     FoundText out{place, ""};
     for (const std::string& file : files_below(place)) {
       context.check_may_read(file, path);
-      out.text += read(file);
+      read(file, out.text);
     }
     return out;
   }
-  const std::string found = find_data_file(path, context, looked_for);
-  return found.empty() ? FoundText{} : FoundText{found, read(found)};
+  FoundText out{find_data_file(path, context, looked_for), ""};
+  if (!out.path.empty()) read(out.path, out.text);
+  return out;
 }
 
 class Text : public Parametrized<Dataset, TextFilesParams> {

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <limits>
+#include <map>
 
 #include "support.h"
 
@@ -224,4 +225,27 @@ TEST_CASE("ToyImages draws each shape as its class") {
                make("ToyImages", {{"shapes", "[circle, sqare]"}});
              }),
              Catch::Contains("did you mean square"));
+}
+
+TEST_CASE("symbols to give back by their priorities") {
+  const Data data = make("PrioritySortTask", {{"length", "5"}, {"symbols", "4"}, {"ntrain", "30"}})->load(offline());
+  REQUIRE(data.train.inputs.shape() == Shape{30, 10, 6});
+  for (int64_t i = 0; i < 30; ++i) {
+    std::map<double, int> by_priority;
+    const auto input = [&](int64_t t, int64_t k) { return data.train.inputs.at((i * 10 + t) * 6 + k); };
+    for (int64_t t = 0; t < 5; ++t) {
+      int symbol = 0, ones = 0;
+      for (int k = 0; k < 4; ++k)
+        if (input(t, k) == 1) symbol = k, ++ones;
+      CHECK((ones == 1 && input(t, 5) == 0 && data.train.targets.at(i * 10 + t) == -1));
+      CHECK((input(t, 4) >= -1 && input(t, 4) <= 1));
+      by_priority[-input(t, 4)] = symbol;
+    }
+    REQUIRE(by_priority.size() == 5);
+    int64_t t = 5;
+    for (const auto& [priority, symbol] : by_priority) {
+      for (int k = 0; k < 6; ++k) CHECK(input(t, k) == (k == 5 ? 1 : 0));
+      CHECK(data.train.targets.at(i * 10 + t++) == symbol);
+    }
+  }
 }

@@ -1,7 +1,6 @@
 // Texts as tokens and as pieces of streams, against their definitions.
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "datasets/vocabulary.h"
@@ -157,13 +156,39 @@ TEST_CASE("a folder's files follow one another; other texts are evaluated with")
   std::vector<std::string> warnings;
   context.warnings = &warnings;
   const Data data = make("Text", {{"path", dir / "book"}, {"test_path", test}, {"steps", "9"}})->load(context);
-  CHECK(data.vocabulary.texts == Texts{"<unk>", "a", "b", "c"});
-  CHECK(values(data.train.inputs) == std::vector<double>{1, 2, 3, 3, 1, 0, 0, 0, 0});
-  CHECK(values(data.train.targets) == std::vector<double>{2, 3, 3, 1, 2, -1, -1, -1, -1});
-  CHECK(values(data.test.targets) == std::vector<double>{2, 0, -1, -1, -1, -1, -1, -1, -1});
+  CHECK(data.vocabulary.texts == Texts{"<unk>", "\n", "a", "b", "c"});
+  CHECK(values(data.train.inputs) == std::vector<double>{2, 3, 4, 1, 4, 2, 0, 0, 0});
+  CHECK(values(data.train.targets) == std::vector<double>{3, 4, 1, 4, 2, 3, -1, -1, -1});
+  CHECK(values(data.test.targets) == std::vector<double>{3, 0, -1, -1, -1, -1, -1, -1, -1});
   CHECK(warnings ==
         Texts{dir / "book" + ": of the evaluated text's characters, 1 (as 'd') do not occur in the training "
                              "text; they count as <unk>"});
+}
+
+TEST_CASE("a line's end stands between the files of a text") {
+  const TempDir dir;
+  dir.write("book/1.txt", "one two");
+  dir.write("book/2.txt", "three\n");
+  dir.write("book/3.txt", "");
+  dir.write("book/4.txt", "four\r\n");
+  dir.write("book/5.txt", "one");
+  const auto tokens = [&](const char* unit, int rules, Keys more = {}) {
+    more.insert(more.end(), {{"path", dir / "book"}, {"unit", unit}, {"steps", "100"}});
+    DataContext context = offline();
+    context.rules = rules;
+    const Data data = make("Text", more)->load(context);
+    Texts out = {data.vocabulary.text_of(int64_t(data.train.inputs.at(0)))};
+    for (const double token : values(data.train.targets))
+      if (token >= 0) out.push_back(data.vocabulary.text_of(int64_t(token)));
+    return out;
+  };
+  CHECK(tokens("words", kDataRules) == Texts{"one", "two", "\n", "three", "\n", "four", "\n", "one"});
+  CHECK(tokens("words", 7) == Texts{"one", "twothree", "\n", "four", "\n", "one"});  // of a run that began so
+  CHECK(join(tokens("characters", kDataRules), "") == "one two\nthree\nfour\r\none");
+  CHECK(join(tokens("bytes", kDataRules), "") == "one twothree\nfour\r\none");
+  const Texts documents = tokens("bpe", kDataRules, {{"end_of_text", "true"}, {"vocabulary_size", "260"}});
+  CHECK(join(documents, "") ==
+        "one two<|endoftext|>three\n<|endoftext|><|endoftext|>four\r\n<|endoftext|>one<|endoftext|>");
 }
 
 TEST_CASE("a byte order mark is no part of a text, and UTF-16 is refused, unless bytes are asked for") {
@@ -172,7 +197,7 @@ TEST_CASE("a byte order mark is no part of a text, and UTF-16 is refused, unless
   dir.write("book/1.txt", mark + "ab ab ");
   dir.write("book/2.txt", mark + "ab c");
   const Data book = make("Text", {{"path", dir / "book"}})->load(offline());
-  CHECK(book.vocabulary.texts == Texts{" ", "a", "b", "c"});
+  CHECK(book.vocabulary.texts == Texts{"\n", " ", "a", "b", "c"});
   CHECK(make("Text", {{"path", dir / "book"}, {"unit", "bytes"}, {"steps", "1"}})->load(offline()).train.size() == 15);
   DataContext former = offline();  // of a run that began with the mark as a character
   former.rules = 6;
@@ -363,27 +388,4 @@ TEST_CASE("symbols to give back several times") {
     for (++t; t < steps; ++t) CHECK((input(t) == -1 && target(t) == -1));
   }
   CHECK(drawn.size() == 6);
-}
-
-TEST_CASE("symbols to give back by their priorities") {
-  const Data data = make("PrioritySortTask", {{"length", "5"}, {"symbols", "4"}, {"ntrain", "30"}})->load(offline());
-  REQUIRE(data.train.inputs.shape() == Shape{30, 10, 6});
-  for (int64_t i = 0; i < 30; ++i) {
-    std::map<double, int> by_priority;
-    const auto input = [&](int64_t t, int64_t k) { return data.train.inputs.at((i * 10 + t) * 6 + k); };
-    for (int64_t t = 0; t < 5; ++t) {
-      int symbol = 0, ones = 0;
-      for (int k = 0; k < 4; ++k)
-        if (input(t, k) == 1) symbol = k, ++ones;
-      CHECK((ones == 1 && input(t, 5) == 0 && data.train.targets.at(i * 10 + t) == -1));
-      CHECK((input(t, 4) >= -1 && input(t, 4) <= 1));
-      by_priority[-input(t, 4)] = symbol;
-    }
-    REQUIRE(by_priority.size() == 5);
-    int64_t t = 5;
-    for (const auto& [priority, symbol] : by_priority) {
-      for (int k = 0; k < 6; ++k) CHECK(input(t, k) == (k == 5 ? 1 : 0));
-      CHECK(data.train.targets.at(i * 10 + t++) == symbol);
-    }
-  }
 }
