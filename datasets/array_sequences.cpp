@@ -1,5 +1,6 @@
 #include "datasets/array_sequences.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "datasets/dataset.h"
@@ -45,6 +46,29 @@ Tensor label_rows(const Tensor& raw, int64_t classes, const std::string& source)
       fail(ErrorKind::data, source, ": row ", i / most, ", label ", i % most, " is ", value, ": with ", classes,
            " classes labels are whole numbers from 0 to ", classes - 1, ", and -1 behind the last one of a row");
     out.set(i, value);
+  }
+  return out;
+}
+
+bool have_end(const Tensor& labels, int64_t end) { return std::ranges::count(labels.as<int32_t>(), int32_t(end)) > 0; }
+
+Tensor ended_rows(const Tensor& labels, int64_t end, bool given, const std::string& source) {
+  const int64_t samples = labels.shape()[0], most = labels.shape()[1], width = given ? most : most + 1;
+  Tensor out(DType::i32, {samples, width});
+  std::ranges::fill(out.as<int32_t>(), -1);
+  for (int64_t i = 0; i < samples; ++i) {
+    const auto row = labels.as<int32_t>().subspan(size_t(i * most), size_t(most));
+    const auto to = out.as<int32_t>().subspan(size_t(i * width));
+    const auto count = std::ranges::find(row, -1) - row.begin(),
+               at = std::ranges::find(row, int32_t(end)) - row.begin();
+    const bool ends = given ? count > 0 && at == count - 1 : at == long(most);
+    if (!ends)
+      fail(ErrorKind::data, source, ": row ", i,
+           at == long(most) ? text(" does not end with the class ", end, ", as others do")
+                            : text(", label ", at, " is the class ", end, ", which ends others"),
+           "; end_class: ", end, " stands behind the labels of all targets, or of none, and nowhere else");
+    std::copy_n(row.begin(), count, to.begin());
+    if (!given) to[size_t(count)] = int32_t(end);
   }
   return out;
 }

@@ -13,6 +13,13 @@ Tensor sequence_array(const Tensor& raw, const std::string& source);
 // Targets (n,L) as i32: labels of so many classes, and -1 behind those of a sample. A data error names the row.
 Tensor label_rows(const Tensor& raw, int64_t classes, const std::string& source);
 
+// Whether a target of `labels`, as label_rows() makes them, has the class `end`.
+bool have_end(const Tensor& labels, int64_t end);
+
+// Labels (n,L) in which the class `end` ends each target: with `given` those that end so, otherwise longer by one.
+// A data error names the row of a target that does not end so, or has the class elsewhere.
+Tensor ended_rows(const Tensor& labels, int64_t end, bool given, const std::string& source);
+
 // Samples of that meaning, as a file has them: sequence_array() or input_array().
 Tensor inputs_like(const SampleMeaning& meaning, const Tensor& raw, const std::string& source);
 

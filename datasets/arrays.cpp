@@ -102,6 +102,16 @@ void refuse_one_class(const Tensor& labels, const ArrayParams& params, const Dat
 
 std::string rows_text(const ArrayForm& form) { return text(form.name, ": has shape ", form.shape); }
 
+// The number of classes of sequences of labels.
+int64_t label_classes(const Tensor& targets, const ArrayParams& params, const std::string& name) {
+  const int64_t end = params.end_class.value_or(-1);
+  if (params.classes == 0) return std::max(count_classes(targets, name), end + 1);
+  if (end >= params.classes)
+    fail(ErrorKind::config, "end_class: ", end, " is not among the classes 0 to ", params.classes - 1,
+         "; give classes: ", end + 1);
+  return params.classes;
+}
+
 }  // namespace
 
 bool label_pixels(bool floating, const Shape& targets, const Shape& sample, const ArrayParams& params,
@@ -124,7 +134,7 @@ int64_t classes_of(const Tensor& targets, const Shape& sample, const ArrayParams
                    const std::string& name) {
   const Shape& shape = targets.shape();
   if (!may_be_classes(is_floating(targets.dtype()), shape, sample, params, context)) return 0;
-  if (params.label_sequences) return params.classes > 0 ? params.classes : count_classes(targets, name);
+  if (params.label_sequences) return label_classes(targets, params, name);
   if (shape.rank() == 2 && shape[1] > 1) {
     const bool hot = context.rules >= 2 && is_one_hot(targets);
     return hot && (params.classes == 0 || params.classes == shape[1]) ? shape[1] : params.classes;
@@ -176,17 +186,34 @@ SampleMeaning meaning_of_arrays(const ArrayParams& params, const SplitForm& trai
          out.sample, "; leave it out");
   if (params.label_sequences && !params.sequences)
     fail(ErrorKind::config, "label_sequences: is for samples that are sequences; give sequences: true, too");
+  if (params.end_class && !params.label_sequences)
+    fail(ErrorKind::config, "end_class: ends sequences of labels; give label_sequences: true, or leave it out");
   if (params.label_sequences && train.targets.name.empty())
     fail(ErrorKind::config, "label_sequences: ", train.inputs.name, " has no targets; leave it out");
   out.sequence = params.sequences;
   out.ragged = params.sequences && train.inputs.floating;
-  if (params.label_sequences) out.label_of = LabelOf::sequence;
+  if (params.label_sequences) out.label_of = params.end_class ? LabelOf::step : LabelOf::sequence;
+  if (params.end_class) out.end_class = *params.end_class;
   return out;
 }
 
 ArrayForm form_of_array(const Tensor& array, const std::string& name) {
   if (array.empty()) return {};
   return {name, array.shape(), is_floating(array.dtype())};
+}
+
+}  // namespace
+
+namespace {
+
+// The most labels of the training targets, with the class that ends them; false of `given`: neon puts it there.
+struct Ends {
+  bool given;
+  int64_t most;
+};
+Ends ends_of(const Tensor& raw, const SampleMeaning& data, const std::string& name) {
+  const bool given = have_end(label_rows(raw, data.classes, name), data.end_class);
+  return {given, raw.shape()[1] + (given ? 0 : 1)};
 }
 
 }  // namespace
@@ -207,6 +234,10 @@ void check_arrays(const ArrayParams& params, const SplitForm& train, const Split
   }
   const Tensor labels = read_targets();
   out.classes = classes_of(labels, out.sample, params, context, targets.name);
+  if (params.end_class) {
+    out.target_steps = ends_of(labels, out, targets.name).most;
+    out.target = {out.target_steps};
+  }
   if (out.classes > 0 && !autoencoder) refuse_one_class(labels, params, context, targets.name);
 }
 
@@ -234,8 +265,13 @@ Split split_of(const ArrayParams& params, const RawSplit& raw, const Data& data,
     fail(ErrorKind::data, raw.targets_name,
          ": expected one 1 among zeros in each row, as in the training set; a row has other values");
   const Shape &targets = raw.targets.shape(), area = data.sample.slice(1, data.sample.rank());
-  if (params.label_sequences) out.targets = label_rows(raw.targets, data.classes, raw.targets_name);
-  else if (one_hot) out.targets = labels_of_rows(raw.targets);
+  if (params.label_sequences) {
+    out.targets = label_rows(raw.targets, data.classes, raw.targets_name);
+    if (params.end_class) {
+      const bool given = out.targets.shape()[1] == data.target_steps;
+      out.targets = ended_rows(out.targets, data.end_class, given, raw.targets_name);
+    }
+  } else if (one_hot) out.targets = labels_of_rows(raw.targets);
   else if (label_pixels(is_floating(raw.targets.dtype()), targets, data.sample, params, context))
     out.targets = pixel_labels(raw.targets, data.classes, raw.targets_name).reshaped(Shape{targets[0]}.concat(area));
   else if (data.classes > 0) out.targets = class_labels(raw.targets, data.classes, raw.targets_name);
@@ -259,6 +295,7 @@ void interpret(const ArrayParams& params, const RawSplit& train, const RawSplit&
   warn_of_f32_steps(train.inputs, data.sample.rank() == 1 || data.sequence, train.inputs_name, context);
   if (data.classes == 0 && !train.targets.empty())
     warn_of_f32_steps(train.targets, targets.rank() == 2, train.targets_name, context);
+  if (params.end_class) data.target_steps = ends_of(train.targets, data, train.targets_name).most;
   data.train = split_of(params, train, data, one_hot, context);
   if (!test.inputs.empty()) data.test = split_of(params, test, data, one_hot, context);
 }

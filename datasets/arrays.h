@@ -1,6 +1,7 @@
 // The readers of arrays (NPY, NPZ, HDF5) understand inputs and targets by the same rules.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ struct ArrayParams {
   bool regression = false;
   std::vector<int64_t> lshape;
   bool channels_last = false, sequences = false, label_sequences = false;
+  std::optional<int64_t> end_class;
   float scale = 1, shift = 0;
   static void describe(auto&& p) {
     p("classes", &ArrayParams::classes,
@@ -31,6 +33,11 @@ struct ArrayParams {
     p("label_sequences", &ArrayParams::label_sequences,
       "Whether targets (n,L) are sequences of labels with -1 behind each, as cost: CTC compares them with samples that "
       "are sequences.");
+    p("end_class", &ArrayParams::end_class,
+      "Class that ends the labels of each target, so that a Seq2Seq learns where to end. neon puts it behind the "
+      "labels "
+      "of all targets, unless all end with it. Without it, the labels are for cost: CTC.",
+      at_least(0));
     p("scale", &ArrayParams::scale, "Factor of the inputs: the net gets input * scale + shift.");
     p("shift", &ArrayParams::shift, "Number added to the inputs after scaling.");
   }

@@ -70,7 +70,7 @@ void check_kind(const DataLayout& data, const Cost& cost) {
                "out");
   if (sequences && !cost.of_sequences())
     fail_about("cost", "compares a target with each output, but the targets are sequences of labels of their own ",
-               "lengths; cost: CTC is for these");
+               "lengths; cost: CTC is for these, and for a Seq2Seq the data set has end_class");
   if (!sequences && cost.of_sequences())
     fail_about("cost", "CTC compares the steps of a sequence with a sequence of labels of its own length, and the ",
                "data set has ",

@@ -78,6 +78,47 @@ class Sequences(Case):
         wrong = self.neon(spec, "--set", "layers[1].activation=Softmax", "-e", "1", code=2).err
         self.assertIn("CTC takes scores and makes a softmax of them itself; leave activation: Softmax of the last layer out", wrong)
 
+    def test_a_class_of_its_own_ends_the_labels_of_arrays(self):
+        """Labels of different lengths, with the class that ends them or without it: neon puts it there, and a decoder learns it."""
+        rng = np.random.default_rng(0)
+        x, y = np.full((1200, 4, 5), np.nan, np.float32), np.full((1200, 5), -1)
+        for frames, labels in zip(x, y):
+            symbols = rng.integers(0, 5, rng.integers(1, 5))
+            frames[:len(symbols)], labels[:len(symbols)] = np.eye(5)[symbols], symbols[::-1]
+        ended = y.copy()
+        ended[np.arange(1200), (y >= 0).sum(1)] = 5
+
+        def save(targets, **changes):
+            np.savez(self.path("d.npz"), **{"x_train": x[:1100], "y_train": targets[:1100], "x_test": x[1100:], "y_test": targets[1100:], **changes})
+
+        decoder = REVERSAL.split("layers:")[1].replace("        - Embedding: {embedding_dim: 16, init: {Gaussian: {scale: 0.1}}}\n", "", 1)
+        spec = self.spec("dataset: {NPZ: {path: d.npz, sequences: true, label_sequences: true, end_class: 5}}\nlayers:" +
+                         decoder.replace("epochs: 4", "epochs: 8"))
+        save(y[:, :4])
+        out = self.neon(spec, "-r", "1", "-s", "m.safetensors").out
+        self.assertRegex(out, r"test: Accuracy [\d.]+ %  BLEU (9\d|100).\d+ %  EditDistance [01].\d+ %  ExactMatch (9[5-9]|100).\d+ %")
+        np.save(self.path("x.npy"), x[:3])
+        known = [" ".join(str(label) for label in row if label >= 0) for row in y[:3]]
+        self.assertEqual(self.neon("predict", "m.safetensors", "x.npy").out, "sample,classes\n" + "".join(f"{i},{labels}\n" for i, labels in enumerate(known)))
+        self.neon("check", spec)
+        save(ended)
+        self.neon(spec, "-r", "1", "-s", "ended.safetensors")
+        self.assertEqual(tensors(self.path("ended.safetensors"))[0], tensors(self.path("m.safetensors"))[0])
+        without, early = ended.copy(), ended.copy()
+        without[7][without[7] == 5], early[8] = -1, [5, 1, 5, -1, -1]
+        for wrong, says in ((without, "row 7 does not end with the class 5, as others do; end_class: 5 stands behind the labels of all targets"),
+                            (early, "row 8, label 0 is the class 5, which ends others; end_class: 5 stands")):
+            save(wrong)
+            self.assertIn(says, self.neon(spec, "-e", "1", code=3).err)
+        save(y[:, :4], y_test=ended[1100:, :4])
+        self.assertIn("d.npz: y_test: row", self.neon(spec, "-e", "1", code=3).err)
+        save(y[:, :4])
+        for change, says in (("classes=5", "end_class: 5 is not among the classes 0 to 4; give classes: 6"),
+                             ("label_sequences=false", "end_class: ends sequences of labels; give label_sequences: true")):
+            self.assertIn(says, self.neon(spec, "-e", "1", "--set", f"dataset.NPZ.{change}", code=2).err)
+        without_end = self.spec("dataset: {NPZ: {path: d.npz, sequences: true, label_sequences: true}}\nlayers:" + decoder, "w.yaml")
+        self.assertIn("cost: CTC is for these, and for a Seq2Seq the data set has end_class", self.neon(without_end, "-e", "1", code=2).err)
+
     def recordings(self, count):
         """Frames that are 1 at the label, a frame or two a label and a silent one behind it; and the labels."""
         rng = np.random.default_rng(count)
