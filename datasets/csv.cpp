@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "datasets/byte_search.h"
 #include "datasets/short_numbers.h"
 #include "neon/core/error.h"
 
@@ -92,11 +93,8 @@ bool CsvReader::next(std::vector<CsvCell>& cells) {
 // Goes to the delimiter or line end behind an unquoted cell.
 void CsvReader::find_cell_end() {
   const char* const bytes = text_.data();
-  for (; at_ < end_; ++at_) {
-    const char c = bytes[at_];
-    if (c == delimiter_ || c == '\n' || c == '\r') return;
-    if (c == '\0') fail_at(at_, "a NUL byte: this is not text");
-  }
+  at_ = size_t(find_first_of(bytes + at_, bytes + end_, delimiter_, '\n', '\r', '\0') - bytes);
+  if (at_ < end_ && bytes[at_] == '\0' && delimiter_ != '\0') fail_at(at_, "a NUL byte: this is not text");
 }
 
 CsvCell CsvReader::cell() {
@@ -146,10 +144,11 @@ size_t CsvReader::take_short_f32s(float* to, size_t most) {
 CsvCell CsvReader::quoted_cell() {
   CsvCell out{{}, at_, false};
   const size_t start = ++at_;
+  const char* const bytes = text_.data();
   for (;; ++at_) {
+    at_ = size_t(find_first_of(bytes + at_, bytes + end_, '"', '\0') - bytes);
     if (at_ >= end_) fail_at(out.at, "a quoted cell starts here and does not end");
-    if (text_[at_] == '\0') fail_at(at_, "a NUL byte: this is not text");
-    if (text_[at_] != '"') continue;
+    if (bytes[at_] == '\0') fail_at(at_, "a NUL byte: this is not text");
     if (at_ + 1 >= end_ || text_[at_ + 1] != '"') break;
     out.escaped = true;
     ++at_;

@@ -235,38 +235,60 @@ void check_codes(const CsvParams& params, const Table& table, const Tensor& rows
 
 namespace {
 
-// Whether each number of a row becomes one number in its place.
-bool are_all_numbers(const Table& table, const Tensor& rows, const std::vector<KnownColumn>& columns) {
-  if (!table.texts.empty() || int64_t(columns.size()) != rows.shape()[1]) return false;
-  for (size_t k = 0; k < columns.size(); ++k)
-    if (columns[k].place != k || columns[k].code.kind != ColumnKind::number || columns[k].code.indicator) return false;
-  return true;
+// How numbers become the net's, side by side.
+struct NumberCodes {
+  std::vector<double> means, deviations;
+  std::vector<float> fills;
+  explicit NumberCodes(const std::vector<KnownColumn>& columns) {
+    for (const KnownColumn& column : columns) {
+      means.push_back(column.code.mean), deviations.push_back(column.code.deviation);
+      std::vector<float> missing(size_t(column.code.width()));
+      column.code.put_missing(missing.data());
+      fills.push_back(missing.front());
+    }
+  }
+  // The cells of columns [begin, end), which lie side by side on both sides.
+  void encode(const float* from, float* to, size_t begin, size_t end) const {
+    for (size_t k = begin; k < end; ++k) {
+      const float x = from[k - begin];
+      const auto coded = float((double(x) - means[k]) / deviations[k]);
+      to[k - begin] = std::isnan(x) ? fills[k] : coded;
+    }
+  }
+};
+
+bool is_one_number(const Table& table, const KnownColumn& column) {
+  return column.code.kind == ColumnKind::number && !column.code.indicator && !table.texts.count(column.place);
+}
+
+// The column behind the last one from `begin` on whose numbers become one number each, side by side.
+size_t end_of_numbers(const Table& table, const std::vector<KnownColumn>& columns, size_t begin) {
+  size_t end = begin;
+  while (end < columns.size() && is_one_number(table, columns[end]) &&
+         columns[end].place == columns[begin].place + (end - begin))
+    ++end;
+  return end;
 }
 
 // Such rows are coded where they lie: fresh memory costs as much time as the numbers.
 void encode_numbers(Tensor rows, const std::vector<KnownColumn>& columns) {
   const size_t width = columns.size();
-  std::vector<double> means, deviations;
-  std::vector<float> fills;
-  for (const KnownColumn& column : columns) {
-    means.push_back(column.code.mean), deviations.push_back(column.code.deviation);
-    column.code.put_missing(&fills.emplace_back());
-  }
+  const NumberCodes codes(columns);
   const auto values = rows.as<float>();
 #pragma omp parallel for num_threads(available_threads())
   for (int64_t row = 0; row < rows.shape()[0]; ++row) {
     float* const x = values.data() + size_t(row) * width;
-    for (size_t k = 0; k < width; ++k) {
-      const auto coded = float((double(x[k]) - means[k]) / deviations[k]);
-      x[k] = std::isnan(x[k]) ? fills[k] : coded;
-    }
+    codes.encode(x, x, 0, width);
   }
 }
 
 }  // namespace
 
 Tensor encoded_rows(const Table& table, const Tensor& rows, const std::vector<KnownColumn>& columns) {
-  if (are_all_numbers(table, rows, columns)) {
+  std::vector<size_t> end_of;  // by column: of the numbers that begin there
+  for (size_t k = 0; k < columns.size(); ++k) end_of.push_back(end_of_numbers(table, columns, k));
+  if (!columns.empty() && columns[0].place == 0 && end_of[0] == columns.size() &&
+      rows.shape()[1] == int64_t(columns.size())) {
     encode_numbers(rows, columns);
     return rows;
   }
@@ -284,6 +306,7 @@ Tensor encoded_rows(const Table& table, const Tensor& rows, const std::vector<Kn
     for (size_t k = 0; k < found->second.texts.size(); ++k)
       column.code.put_text(found->second.texts[k], numbers.data() + k * size_t(own));
   }
+  const NumberCodes codes(columns);
   const int64_t count = rows.shape()[0], raw = rows.shape()[1];
   Tensor out(DType::f32, {count, width});
   const auto from = rows.as<float>();
@@ -292,11 +315,18 @@ Tensor encoded_rows(const Table& table, const Tensor& rows, const std::vector<Kn
   for (int64_t row = 0; row < count; ++row)
     for (size_t k = 0; k < columns.size(); ++k) {
       const ColumnCode& code = columns[k].code;
-      const float cell = from[size_t(row * raw) + columns[k].place];
+      const float* const cells = from.data() + size_t(row * raw) + columns[k].place;
       float* const place = to.data() + row * width + begins[k];
-      if (std::isnan(cell)) code.put_missing(place);
-      else if (of_texts[k].empty()) code.put_number(double(cell), place);
-      else std::copy_n(of_texts[k].data() + size_t(cell) * size_t(code.width()), code.width(), place);
+      if (end_of[k] > k) {
+        codes.encode(cells, place, k, end_of[k]);
+        k = end_of[k] - 1;
+      } else if (std::isnan(*cells)) {
+        code.put_missing(place);
+      } else if (of_texts[k].empty()) {
+        code.put_number(double(*cells), place);
+      } else {
+        std::copy_n(of_texts[k].data() + size_t(*cells) * size_t(code.width()), code.width(), place);
+      }
     }
   return out;
 }

@@ -61,13 +61,13 @@ CsvRows::CsvRows(const CsvParams& params, const MissingMarks& missing, const Tab
   for (size_t i = 0, place = 0; i < place_.size(); ++i) place_[i] = layout.feature[i] ? place++ : place;
 }
 
-// Parts end where lines do. A line end in a quoted cell does not end a line, so a file with quotes is one part. A file
-// whose lines are too short for their columns is one part, too, since a row is wrong.
-std::vector<CsvRows::Part> CsvRows::parts_of(const Table& table) const {
+// Parts end where lines do, in a quoted cell, too; read_all() finds that. A file whose lines are too short for their
+// columns is one part, since a row is wrong.
+std::vector<CsvRows::Part> CsvRows::parts_of(const Table& table, size_t most_parts) {
   constexpr size_t kLeast = size_t(1) << 20;
   const TextFile& file = *table.file;
   const size_t begin = table.rows_begin, bytes = file.size() - begin;
-  const size_t count = std::clamp<size_t>(bytes / kLeast, 1, size_t(available_threads()));
+  const size_t count = std::clamp<size_t>(bytes / kLeast, 1, most_parts);
   std::vector<Part> out(count);
   for (size_t k = 0; k < count; ++k) {
     out[k].begin = k == 0 ? begin : out[k - 1].end;
@@ -91,9 +91,9 @@ std::vector<CsvRows::Part> CsvRows::parts_of(const Table& table) const {
     rows += part.most;
   }
   const auto fit = int64_t((bytes + 1) / table.columns);  // a cell and what ends it take a byte at least
-  const bool quoted = std::ranges::any_of(quotes, [](int found) { return found > 0; });
-  if (rows <= fit && !quoted) return out;
-  if (quoted) file.text();
+  quoted_ = std::ranges::any_of(quotes, [](int found) { return found > 0; });
+  if (quoted_) file.text();
+  if (rows <= fit) return out;
   std::vector<Part> one(1);
   one[0].begin = begin;
   one[0].end = file.size();
@@ -175,8 +175,23 @@ void CsvRows::read(size_t begin, Table& table) {
   read_all(table);
 }
 
+// A part that begins in a quoted cell cannot be read, nor can the one before it. Since the first begins well, all do
+// where all could be read.
 void CsvRows::read_all(Table& table) {
-  std::vector<Part> parts = parts_of(table);
+  const std::vector<CellUse> use = use_;
+  std::vector<Part> parts = parts_of(table, size_t(available_threads()));
+  if (parts.size() == 1 || !quoted_) return read_table(parts, table);
+  try {
+    read_table(parts, table);
+  } catch (const Error&) {
+    table.texts.clear();
+    use_ = use;
+    parts = parts_of(table, 1);
+    read_table(parts, table);
+  }
+}
+
+void CsvRows::read_table(std::vector<Part>& parts, Table& table) {
   int64_t most = 0;
   for (const Part& part : parts) most += part.most;
   table.features = Tensor(DType::f32, {most, int64_t(layout_.features)});
@@ -187,7 +202,7 @@ void CsvRows::read_all(Table& table) {
     read_parts(parts, table);
   } while (found_texts(parts, table));
   for (const Part& part : parts)
-    if (parts.size() > 1 && part.rows < part.most)
+    if (parts.size() > 1 && !quoted_ && part.rows < part.most)
       fail(ErrorKind::data, table.path, ": was changed while neon read it");
   join_texts(parts, table);
   check_expected(table);
@@ -195,10 +210,25 @@ void CsvRows::read_all(Table& table) {
     std::ranges::move(part.unescaped, std::back_inserter(table.unescaped));
     if (part.room) table.rooms.push_back(std::move(part.room));
   }
-  if (const int64_t rows = parts.back().rows; rows < parts.back().most) {  // only where the parts are one
-    table.features = table.features.rows(0, rows);
-    for (auto& column : table.targets) column.resize(size_t(rows));
+  move_up(parts, table);
+}
+
+// Brings the rows together where parts have fewer than lines: quoted cells have line ends.
+void CsvRows::move_up(const std::vector<Part>& parts, Table& table) const {
+  int64_t rows = 0, first = 0;
+  const int64_t width = int64_t(layout_.features);
+  for (const Part& part : parts) {
+    if (rows < first) {
+      float* const all = table.features.elements() > 0 ? table.features.as<float>().data() : nullptr;
+      if (all) std::copy_n(part.features, part.rows * width, all + rows * width);
+      for (auto& column : table.targets) std::copy_n(column.data() + first, part.rows, column.data() + rows);
+    }
+    rows += part.rows;
+    first += part.most;
   }
+  if (rows == first) return;
+  table.features = table.features.rows(0, rows);
+  for (auto& column : table.targets) column.resize(size_t(rows));
 }
 
 void CsvRows::read_parts(std::vector<Part>& parts, Table& table) const {

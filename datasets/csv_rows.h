@@ -18,13 +18,16 @@ class CsvRows {
   // Reads from byte `begin` of the file's text to its end into features, texts, targets and their memory; the rest of
   // the table is known. A column that may have any cells is read as texts where its first cells are texts. Where a text
   // comes later, all rows are read again. A file that is not held is read in pieces. Its whole text is read where cells
-  // are quoted, and where a fault is to be reported.
+  // are quoted, and where a fault is to be reported. Threads read parts of a file; one thread reads all where a part
+  // would begin in a quoted cell.
   void read(size_t begin, Table& table);
 
  private:
   struct Part;
   void read_all(Table& table);
-  std::vector<Part> parts_of(const Table& table) const;
+  void read_table(std::vector<Part>& parts, Table& table);
+  void move_up(const std::vector<Part>& parts, Table& table) const;
+  std::vector<Part> parts_of(const Table& table, size_t most_parts);
   void place(std::vector<Part>& parts, Table& table);
   void read_parts(std::vector<Part>& parts, Table& table) const;
   void read_part(Part& part, const Table& table) const;
@@ -47,6 +50,7 @@ class CsvRows {
   std::set<size_t> expected_;             // columns whose first cells are texts
   std::vector<size_t> place_;             // by column: among the features
   std::vector<size_t> target_;            // by column: among the targets
+  bool quoted_ = false;                   // a quote stands somewhere
   std::vector<size_t> numbers_in_a_row_;  // by column: columns of numbers from this one on, the row's last aside
 };
 

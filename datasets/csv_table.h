@@ -132,9 +132,9 @@ struct TableLayout {
 // Throws a config error where both `target` and `targets` are given, or `task` beside `targets`.
 void check_targets(const CsvParams& params);
 
-// Reads all of it, with all threads where no cell is quoted. A large file is read in pieces. A column with a text is a
-// column of texts. `former` has the features and their kinds where another table has decided them; `plain`: all columns
-// are numbers. Throws a data error with file:line:column for a fault in the file. Throws a config error for a column
+// Reads all of it, with all threads. A large file without quotes is read in pieces. A column with a text is a column of
+// texts. `former` has the features and their kinds where another table has decided them; `plain`: all columns are
+// numbers. Throws a data error with file:line:column for a fault in the file. Throws a config error for a column
 // that does not exist, and for a first line that may be a header or a sample.
 Table read_table(const CsvParams& params, const std::string& path, TableLayout& layout,
                  const TableColumns* former = nullptr, bool plain = false);

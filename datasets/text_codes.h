@@ -1,9 +1,8 @@
 // Whole numbers for texts, in the order in which they come first.
 #pragma once
 #include <cstdint>
-#include <string>
+#include <functional>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "datasets/csv_table.h"
@@ -24,23 +23,40 @@ class TextCodes {
   const ColumnTexts& column() const { return column_; }
 
  private:
-  struct Hash : std::hash<std::string_view> {
-    using is_transparent = void;
+  struct Slot {
+    size_t hash = 0;
+    int32_t code = -1;  // -1: free
   };
+
   int32_t add(std::string_view text, int64_t rows, size_t at) {
-    auto found = codes_.find(text);
-    if (found == codes_.end()) {
-      found = codes_.emplace(std::string(text), int32_t(column_.texts.size())).first;
+    const size_t hash = std::hash<std::string_view>()(text);
+    Slot* slot = &find(hash, text);
+    if (slot->code < 0) {
+      if (2 * column_.texts.size() >= slots_.size()) grow(), slot = &find(hash, text);
+      *slot = {hash, int32_t(column_.texts.size())};
       column_.texts.emplace_back(text);
       column_.rows.push_back(0);
       column_.first.push_back(at);
     }
-    column_.rows[size_t(found->second)] += rows;
-    return found->second;
+    column_.rows[size_t(slot->code)] += rows;
+    return slot->code;
+  }
+  // The slot of a text, or the free one for it.
+  Slot& find(size_t hash, std::string_view text) {
+    for (size_t i = hash;; ++i) {
+      Slot& slot = slots_[i % slots_.size()];
+      if (slot.code < 0 || (slot.hash == hash && column_.texts[size_t(slot.code)] == text)) return slot;
+    }
+  }
+  void grow() {
+    std::vector<Slot> old(4 * slots_.size());
+    old.swap(slots_);
+    for (const Slot& slot : old)
+      if (slot.code >= 0) find(slot.hash, column_.texts[size_t(slot.code)]) = slot;
   }
 
   ColumnTexts column_;
-  std::unordered_map<std::string, int32_t, Hash, std::equal_to<>> codes_;
+  std::vector<Slot> slots_ = std::vector<Slot>(64);  // a power of 2, at most half of them taken
 };
 
 }  // namespace neon

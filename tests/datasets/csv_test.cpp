@@ -1,10 +1,12 @@
 #include "datasets/csv.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
 
+#include "datasets/byte_search.h"
 #include "datasets/csv_table.h"
 #include "datasets/line_pieces.h"
 #include "datasets/table_cell.h"
@@ -131,7 +133,11 @@ TEST_CASE("a number read in place is the one that strtod reads") {
     float value = 0;
     INFO(cell);
     REQUIRE(in_place(cell, ';', value));
-    REQUIRE(value == float(std::strtod(cell.c_str(), nullptr)));
+    const double expected = std::strtod(cell.c_str(), nullptr);
+    REQUIRE(value == float(expected));
+    double whole = 0;
+    REQUIRE(parse_number(cell.substr(0, cell.find(' ')), whole));
+    REQUIRE(whole == expected);
   }
   float value = 7;
   for (const char* wrong : {"", "-", ".", "+-1", "1.2.3", "1e", "1e400", "1e39", "inf", "nan", "\"1\"", "1 2", "0x1"})
@@ -154,6 +160,17 @@ TEST_CASE("short numbers are read row by row, others are left") {
   CHECK(got[2] == 3.25f);
   CHECK(reader.take_short_f32s(got, 5) == 0);
   CHECK(reader.cell().text == "1e3");
+}
+
+TEST_CASE("the first of some characters is found") {
+  const std::string all = std::string(40, 'a') + ',' + std::string(20, 'b') + '"' + '\0' + "x,";
+  for (size_t begin = 0; begin <= all.size(); ++begin)
+    for (size_t end = begin; end <= all.size(); ++end) {
+      const std::string part = all.substr(begin, end - begin);
+      const char* const from = part.data();
+      REQUIRE(find_first_of(from, from + part.size(), ',', '\0') - from ==
+              std::ptrdiff_t(std::min(part.find_first_of(std::string(",\0", 2)), part.size())));
+    }
 }
 
 TEST_CASE("a line has so many cells at most, and no more are held") {
@@ -254,4 +271,36 @@ TEST_CASE("a large table is read in pieces, and faults are told as ever") {
             "/large.csv:25002:1: column 'a': expected a number up to f32's largest, 3.4e38, found '1e99'");
   CHECK(error_of([&] { read_large(dir, with(25000, "6250,", "")); }) ==
         "data: " + dir.path() + "/large.csv:25002:297: this row has 4 cells, the first row 5");
+}
+
+TEST_CASE("a large table with quoted cells is read by several threads, wherever its lines end") {
+  const TempDir dir;
+  const std::string colours[] = {"red", "green", "blue"};
+  // Line ends in the first cells of some rows; and so many in each row that parts begin in such a cell.
+  for (const std::string& behind : {std::string(100, ' '), "\"" + std::string(200, '\n') + "\""}) {
+    const auto colour = [&](int i) { return colours[i % 3] + (i % 5 == 0 ? "\r\n" : ""); };
+    const auto content = [&](int wrong) {
+      std::string out = "colour,note,x,y\n";
+      for (int i = 0; i < kRowsOfLarge; ++i)
+        out += text('"', colour(i), "\",", behind, ",", i == wrong ? "\"0.5 \"\"\"" : text(0.25 * i), ",\"", i,
+                    ".125\"\n");
+      return out;
+    };
+    const Table table = read_large(dir, content(-1));
+    REQUIRE(table.features.shape() == Shape{kRowsOfLarge, 3});
+    REQUIRE(table.targets[0].size() == size_t(kRowsOfLarge));
+    const auto x = table.features.as<float>();
+    const std::vector<std::string>& texts = table.texts.at(0).texts;
+    int64_t wrong = 0;
+    for (int i = 0; i < kRowsOfLarge; ++i)
+      wrong += texts.at(size_t(x[size_t(3 * i)])) != colour(i) || x[size_t(3 * i + 2)] != float(0.25 * i) ||
+               table.targets[0][size_t(i)] != text(i, ".125");
+    CHECK(wrong == 0);
+    CHECK(table.texts.at(0).rows == std::vector<int64_t>{2000, 8000, 8000, 8000, 2000, 2000});
+    constexpr int kWrong = 25000;
+    const int64_t lines = 2 + kWrong + kWrong / 5 + 1 + (kWrong + 1) * std::ranges::count(behind, '\n');
+    CHECK_THAT(error_of([&] { read_large(dir, content(kWrong)); }),
+               Catch::Matchers::Contains(text("large.csv:", lines, ":")) &&
+                   Catch::Matchers::Contains("column 'x': expected a number, found '0.5 \"'"));
+  }
 }
