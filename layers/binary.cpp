@@ -3,6 +3,7 @@
 #include "backends/graph/sign_product.h"
 #include "layers/default_init.h"
 #include "layers/linear.h"
+#include "layers/signs.h"
 
 namespace neon {
 
@@ -19,8 +20,10 @@ Expr binary_product(LayerContext& context, Expr given, int64_t nout, const Initi
                                          .shape = {nout, nin},
                                          .initializer = &init,
                                          .fan = {.in = nin, .out = nout, .rows = nout, .columns = nin}});
-  const Value y = binary_input ? sign_product(context.graph, x, weight)
-                               : matmul(context.graph, x, apply("sign_ste", weight), false, true);
+  if (binary_input && !is_dropped(context, given))
+    return in_sequence(context, {context.graph, sign_product(context.graph, x, weight)}, given);
+  if (binary_input) x = signs_of(context, given, x);
+  const Value y = matmul(context.graph, x, apply("sign_ste", weight), false, true);
   return in_sequence(context, {context.graph, y}, given);
 }
 
@@ -34,7 +37,8 @@ struct BinaryLinearParams {
     p("init", &BinaryLinearParams::init, "Initializer of the real weights. Default: {Uniform: {low: -1, high: 1}}.",
       Alias{"weight_init"});
     p("binary_input", &BinaryLinearParams::binary_input,
-      "Takes the signs of the inputs; false, for a first layer, takes the inputs as they are.");
+      "Takes the signs of the inputs, but 0 for those that a Dropout before has left out; false, for a first layer, "
+      "takes the inputs as they are.");
   }
 };
 

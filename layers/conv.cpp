@@ -1,6 +1,7 @@
 // Conv and Deconv: the filters, then BatchNorm or Bias, then an activation.
 #include "layers/convolution.h"
 #include "layers/linear.h"
+#include "layers/signs.h"
 
 namespace neon {
 
@@ -71,7 +72,8 @@ struct BinaryConvParams : ConvParams {
   static void describe(auto&& p) {
     ConvParams::describe(p);
     p("binary_input", &BinaryConvParams::binary_input,
-      "Takes the signs of the inputs; false, for a first layer, takes the inputs as they are.");
+      "Takes the signs of the inputs, but 0 for those that a Dropout before has left out; false, for a first layer, "
+      "takes the inputs as they are.");
   }
 };
 struct BinaryConv : Parametrized<Layer, BinaryConvParams> {
@@ -81,7 +83,7 @@ struct BinaryConv : Parametrized<Layer, BinaryConvParams> {
   }
   Expr forward(LayerContext& context, Expr x) const override {
     params.name_parts(context);
-    const Expr signs = params.binary_input ? apply("sign_ste", x) : x;
+    const Expr signs = params.binary_input ? signs_of(context, x, x) : x;
     if (params.binary_input) context.keep_axes(x, signs);
     return params.finish(context, convolution(context, signs, params, context.layer));
   }

@@ -26,7 +26,11 @@ struct Dropout : Parametrized<Layer, DropoutParams> {
       return of_each_part(context, x, [&](Expr part) { return part * params.keep; });
     }
     const std::string stream = context.layer + "/mask";
-    if (!context.split.has(x)) return masked(x, draw_for_samples(context, x.shape(), stream), context.caffe);
+    if (!context.split.has(x)) {
+      const Expr y = masked(x, draw_for_samples(context, x.shape(), stream), context.caffe);
+      context.dropped[y] = params.keep;
+      return y;
+    }
     std::vector<Expr> draws = draws_for_features(context, x, stream);
     size_t number = 0;
     return of_each_part(context, x, [&](Expr part) { return masked(part, draws[number++], context.caffe); });

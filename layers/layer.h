@@ -240,6 +240,7 @@ class LayerContext {
   std::vector<Parameter> parameters;  // without those that are shared
   std::vector<LayerState> states;
   std::vector<Assignment> state_updates;
+  std::map<Value, double> dropped;          // outputs of Dropout, in training: the share of their numbers that stays
   std::vector<Expr> penalties;              // numbers (1,1), in training: what is minimised beside the cost
   std::vector<Assignment> carried_updates;  // in every step, of an evaluation, too
   std::vector<std::string> output_layers;   // whose outputs are the net's; empty: the last layer, and a Tree's branches

@@ -92,6 +92,67 @@ TEST_CASE("with --caffe what is kept is scaled while training, so that the mean 
   CHECK(Registry<Layer>::get().create(Setting::scalar("Dropout"))->forward(context, x).value() == x.value());
 }
 
+namespace {
+
+// Dropout, and behind it a binary layer of four outputs, of x (5,1,1,6) or (5,6) whose numbers are 1 and -1.
+struct BinaryBehindDropout {
+  BinaryBehindDropout(const std::string& spec, const Shape& shape, bool training, bool caffe) {
+    const auto drop = Registry<Layer>::get().create(yaml_of(text("Dropout: ", kKeep)));
+    const auto layer = Registry<Layer>::get().create(yaml_of(spec));
+    Expr x(graph, graph.variable("x", DType::f32, shape));
+    LayerContext context(graph, training, DType::f32, 3);
+    context.layer = "D";
+    context.caffe = caffe;
+    const Expr left = drop->forward(context, x);
+    context.layer = "L";
+    const Expr y = layer->forward(context, left);
+    const Value wanted[] = {x};
+    graph.output("left", left);
+    graph.output("y", y);
+    if (training) graph.output("dx", gradients(graph, y, wanted).front());
+    program = compile_for_cpu(graph, variables);
+    for (int64_t i = 0; i < 30; ++i) variables.at("x").set(i, i * i % 7 < 3 ? 1 : -1);
+    for (int64_t i = 0; i < 24; ++i) variables.at("L/W").set(i, i % 5 < 2 ? 0.5 : -0.25);
+    program->run(1);
+  }
+  double sign_of_weight(int64_t k, int64_t j) { return variables.at("L/W").at(k * 6 + j) > 0 ? 1 : -1; }
+  Graph graph;
+  Variables variables;
+  std::unique_ptr<Program> program;
+};
+
+}  // namespace
+
+TEST_CASE("binary layers take 0 for what dropout left out, and the mean of all signs") {
+  const std::pair<const char*, Shape> cases[] = {{"BinaryLinear: 4", {5, 6}},
+                                                 {"BinaryConv: {fshape: 1, nofm: 4}", {5, 1, 1, 6}}};
+  for (const auto& [spec, shape] : cases)
+    for (const bool caffe : {false, true}) {
+      INFO(spec << ", caffe " << caffe);
+      BinaryBehindDropout training(spec, shape, true, caffe), evaluation(spec, shape, false, caffe);
+      int64_t zeros = 0;
+      for (int64_t n = 0; n < 5; ++n) {
+        double of_input[6] = {};
+        for (int64_t k = 0; k < 4; ++k) {
+          double some = 0, all = 0;
+          for (int64_t j = 0; j < 6; ++j) {
+            const double x = training.variables.at("x").at(n * 6 + j), sign = training.sign_of_weight(k, j);
+            const bool stays = training.program->output("left").at(n * 6 + j) != 0;
+            zeros += !stays;
+            some += stays ? x * sign / kKeep : 0;
+            of_input[j] += stays ? sign / kKeep : 0;
+            all += x * sign;
+          }
+          CHECK(training.program->output("y").at(n * 4 + k) == Approx(some).margin(1e-5));
+          CHECK(evaluation.program->output("y").at(n * 4 + k) == Approx(all));
+        }
+        for (int64_t j = 0; j < 6; ++j)
+          CHECK(training.program->output("dx").at(n * 6 + j) == Approx(of_input[j]).margin(1e-5));
+      }
+      CHECK(zeros > 8);
+    }
+}
+
 TEST_CASE("stochastic depth keeps its share of samples, each whole, by new draws in each step") {
   constexpr int64_t kSamples = 4096;
   for (const bool caffe : {false, true})
