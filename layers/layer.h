@@ -178,6 +178,7 @@ class LayerContext {
   Expr memory;               // for a decoder's layers: the encoder's states (N,T,F); or without a value
   Value target_labels;       // (N,L) i32 where steps have labels and the targets are known; or invalid
   int64_t target_steps = 0;  // the most labels of a target
+  Value label_lengths;       // (N) i32: how many labels a target has, where each step of a sequence has one; or invalid
   Value target_boxes;        // (N,M,6) of the objects in the samples, in training; or invalid
   bool decodes = false;      // a decoder is to predict labels step by step
   Value decoded;             // (N,L) i32: these predictions; or invalid

@@ -1,5 +1,7 @@
 #include "models/label_search.h"
 
+#include <algorithm>
+
 #include "backends/graph/ops.h"
 #include "backends/graph/passes.h"
 
@@ -33,6 +35,8 @@ Value joined(Graph& graph, const std::vector<Value>& parts) {
 
 LabelSearch::LabelSearch(LayerContext& context, int64_t samples, BeamOptions options)
     : context_(context), graph_(context.graph), samples_(samples), options_(options) {
+  if (const Value counts = context.label_lengths)
+    counts_ = cast(reshape(Expr(graph_, counts), {samples, 1, 1}), context.arithmetic_dtype);
   const int64_t beams = options_.beams;
   if (beams == 1) return;
   if (rows() > kMostRows)
@@ -73,6 +77,7 @@ Expr LabelSearch::choose(Expr y) {
     steps_.push_back({y, likeliest, {}});
     return likeliest;
   }
+  end_full();
   const Expr scores = longer_scores(y);
   lengths_ = lengths_ + (1.0 - ended_);
   Expr rank = scores;
@@ -81,11 +86,18 @@ Expr LabelSearch::choose(Expr y) {
   return steps_.back().label;
 }
 
+void LabelSearch::end_full() {
+  if (!counts_.value()) return;
+  const Expr full = apply("less_equal", counts_, counts_.constant(double(steps_.size())));
+  ended_ = 1.0 - (1.0 - ended_) * (1.0 - full);
+}
+
 Expr LabelSearch::longer_scores(Expr y) const {
   const int64_t classes = y.shape().back();
   Expr logs = cast(reshape(logarithms(y), {samples_, options_.beams, classes}), context_.arithmetic_dtype);
-  if (context_.end_class >= 0) {
-    const Expr is_end = apply("equal", number_along(2, classes), logs.constant(double(context_.end_class)));
+  if (context_.end_class >= 0 || counts_.value()) {
+    const auto after_end = double(std::max<int64_t>(context_.end_class, 0));
+    const Expr is_end = apply("equal", number_along(2, classes), logs.constant(after_end));
     logs = apply("select", ended_, apply("select", is_end, logs.constant(0), logs.constant(kImpossible)), logs);
   }
   return scores_ + logs;
@@ -116,11 +128,19 @@ LabelSearch::Step LabelSearch::best_of(Expr y, Expr scores, Expr rank) {
   return {y, cast(reshape(chosen, {rows(), 1}), DType::i32), source};
 }
 
+Value LabelSearch::own_labels(Value labels) const {
+  if (!counts_.value()) return labels;
+  const int64_t steps = graph_.shape(labels)[1];
+  const Expr own = reshape(apply("less", number_along(1, steps), counts_), {samples_, steps});
+  const Expr each = cast(Expr(graph_, labels), own.dtype());
+  return cast(graph_, apply("select", own, each, each.constant(-1)), DType::i32);
+}
+
 LabelSearch::Found LabelSearch::found() const {
   std::vector<Value> labels, outputs;
   if (options_.beams == 1) {
     for (const Step& step : steps_) labels.push_back(step.label), outputs.push_back(step.y);
-    return {joined(graph_, labels), context_.expr(joined(graph_, outputs))};
+    return {own_labels(joined(graph_, labels)), context_.expr(joined(graph_, outputs))};
   }
   // From the last label of the best beam back to the first.
   Value row = cast(graph_, reshape(first_row_, {samples_}), DType::i32);
@@ -129,7 +149,7 @@ LabelSearch::Found LabelSearch::found() const {
     row = gather(graph_, step->from, row);
     outputs.insert(outputs.begin(), gather(graph_, step->y, row));
   }
-  return {joined(graph_, labels), context_.expr(joined(graph_, outputs))};
+  return {own_labels(joined(graph_, labels)), context_.expr(joined(graph_, outputs))};
 }
 
 }  // namespace neon

@@ -13,7 +13,8 @@ struct BeamOptions {
 };
 
 // The beams of all samples stand below one another as rows of one batch, those of a sample side by side and the best
-// one first. A beam that has predicted the class that ends a target stays as it is.
+// one first. A beam that has predicted the class that ends a target stays as it is, and so does one that has as many
+// labels as its sample (LayerContext::label_lengths).
 class LabelSearch {
  public:
   LabelSearch(LayerContext& context, int64_t samples, BeamOptions options);
@@ -26,7 +27,7 @@ class LabelSearch {
   Expr choose(Expr y);
   // The states that the rows have after choose(): a beam goes on from the one that it was made of.
   PassedStates chosen(const PassedStates& states) const;
-  // After the last step: labels (N,L) i32 and outputs (N,L,K) of each sample's best sequence.
+  // After the last step: labels (N,L) i32 and outputs (N,L,K) of each sample's best sequence; -1 behind its labels.
   struct Found {
     Value labels;
     Expr outputs;
@@ -38,6 +39,10 @@ class LabelSearch {
     Expr y, label;
     Value from;  // (rows) i32: the row of the step before; invalid: each from itself
   };
+  // Ends the beams that have all labels of their samples.
+  void end_full();
+  // Labels (N,L) with -1 behind those that samples have.
+  Value own_labels(Value labels) const;
   // Sums of log-probabilities (N,beams,K) of all sequences that are one label longer.
   Expr longer_scores(Expr y) const;
   // The best of them by `rank` (N,beams,K): beams from the best on.
@@ -50,6 +55,7 @@ class LabelSearch {
   BeamOptions options_;
   Value sample_of_;                // (rows) i32
   Expr first_row_;                 // (N,1,1): of each sample
+  Expr counts_;                    // (N,1,1): how many labels a sample has; without a value: the net decides
   Expr scores_, lengths_, ended_;  // (N,beams,1)
   std::vector<Step> steps_;
 };

@@ -89,11 +89,12 @@ inline int64_t sample_of_row(int64_t i) {
   constexpr int64_t kOrder[kStrings] = {2, 0, 3, 1};
   return i - i % kStrings + kOrder[i % kStrings];
 }
-inline neon::Tensor evaluated(const std::string& layers, const NetData& data, bool predicts, neon::DType dtype) {
+inline neon::Tensor evaluated(const std::string& layers, const NetData& data, bool predicts, neon::DType dtype,
+                              int64_t target_steps = kLabels) {
   const neon::Network network = network_of(yaml_of(layers));
   const auto cost = neon::Registry<neon::Cost>::get().create(yaml_of("CrossEntropyMulti"));
   neon::DataLayout layout = data.layout();
-  layout.target_steps = kLabels;
+  layout.target_steps = target_steps;
   const int64_t rows = data.inputs.shape()[0];
   const neon::StepOptions options{.dtype = dtype, .batch = rows};
   const neon::StepGraph graph =

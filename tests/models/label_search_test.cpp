@@ -84,6 +84,27 @@ TEST_CASE("a beam that holds all beginnings finds the likeliest of all sequences
   CHECK(differs);
 }
 
+TEST_CASE("where each step of a sequence has a label, a decoder predicts as many labels as there are steps") {
+  constexpr int64_t kCounts[kStrings] = {5, 1, 3, 2}, kOfSteps = 0;
+  const std::vector<std::string> greedy = pairs(), wide = pairs(", steps: 3, beams: 36");
+  for (size_t i = 0; i < greedy.size(); ++i) {
+    INFO(greedy[i]);
+    const Tensor all = evaluated(greedy[i], strings(kLabels), true, DType::f64),
+                 own = evaluated(greedy[i], strings(kLabels), true, DType::f64, kOfSteps),
+                 found = evaluated(wide[i], strings(kLabels), true, DType::f64, kOfSteps);
+    REQUIRE((own.shape() == all.shape() && found.shape() == Shape{kStrings, 3}));
+    std::vector<std::vector<Best>> best;
+    for (int64_t steps = 1; steps <= 3; ++steps) best.push_back(best_of_all(greedy[i], steps));
+    for (int64_t n = 0; n < kStrings; ++n) {
+      const int64_t count = kCounts[sample_of_row(n)], fits = std::min<int64_t>(count, 3);
+      for (int64_t t = 0; t < kLabels; ++t)
+        CHECK(own.at(n * kLabels + t) == (t < count ? all.at(n * kLabels + t) : -1));
+      const std::vector<int64_t>& labels = best[size_t(fits - 1)][size_t(n)].labels;
+      for (int64_t t = 0; t < 3; ++t) CHECK(found.at(n * 3 + t) == (t < fits ? double(labels[size_t(t)]) : -1));
+    }
+  }
+}
+
 TEST_CASE("padding of what an encoder reads changes no beam") {
   for (const std::string& layers : pairs(", beams: 3, length_penalty: 1"))
     for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
