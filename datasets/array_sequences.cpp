@@ -33,6 +33,24 @@ Tensor sequence_array(const Tensor& raw, const std::string& source) {
   return out;
 }
 
+Tensor token_rows(const Tensor& raw, int64_t tokens, bool ragged, const std::string& source) {
+  Tensor out(DType::i32, raw.shape());
+  const int64_t steps = raw.elements() / std::max<int64_t>(raw.shape()[0], 1), least = ragged ? -1 : 0;
+  for (int64_t i = 0; i < raw.elements(); ++i) {
+    const double value = raw.at(i);
+    const int64_t place = i % steps;
+    if (!(value >= double(least) && value < double(tokens) && value == std::floor(value)))
+      fail(ErrorKind::data, source, ": number ", place, " of sample ", i / steps, " is ", value,
+           "; expected tokens, whole numbers from ", least, " to ", tokens - 1);
+    if (value < 0 ? place == 0 : place > 0 && out.at(i - 1) < 0)
+      fail(ErrorKind::data, source, ": number ", place, " of sample ", i / steps, " is ", value,
+           value < 0 ? ": the sample has no token; " : ", and -1 stands before it; ",
+           "expected tokens, and -1 behind the last one alone");
+    out.set(i, value);
+  }
+  return out;
+}
+
 Tensor label_rows(const Tensor& raw, int64_t classes, const std::string& source) {
   if (raw.shape().rank() != 2)
     fail(ErrorKind::data, source, ": has shape ", raw.shape(),

@@ -10,6 +10,10 @@ namespace neon {
 // Samples (n,T,F) as bytes or f32, in which steps of NaN stand behind a sequence. A data error names row and step.
 Tensor sequence_array(const Tensor& raw, const std::string& source);
 
+// Samples (n,T) as i32: tokens from 0 to below `tokens`. Where they are `ragged`, -1 stands behind those of a sample. A
+// data error names the sample and the place.
+Tensor token_rows(const Tensor& raw, int64_t tokens, bool ragged, const std::string& source);
+
 // Targets (n,L) as i32: labels of so many classes, and -1 behind those of a sample. A data error names the row.
 Tensor label_rows(const Tensor& raw, int64_t classes, const std::string& source);
 

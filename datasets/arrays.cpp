@@ -181,17 +181,26 @@ SampleMeaning meaning_of_arrays(const ArrayParams& params, const SplitForm& trai
   out.scale = params.scale;
   out.shift = params.shift;
   out.whole_targets = !train.targets.name.empty() && !train.targets.floating;
-  if (params.sequences && out.sample.rank() != 2)
-    fail(ErrorKind::config, "sequences: is for samples (T,F) of T steps, a sample of ", train.inputs.name, " is ",
+  const bool tokens = params.tokens > 0;
+  if (tokens && out.sample.rank() != 1)
+    fail(ErrorKind::config, "tokens: is for samples (T) of T whole numbers, a sample of ", train.inputs.name, " is ",
          out.sample, "; leave it out");
-  if (params.label_sequences && !params.sequences)
+  if (tokens && (params.scale != 1 || params.shift != 0))
+    fail(ErrorKind::config, "tokens: are no quantities; leave scale and shift out");
+  if (params.sequences && !tokens && out.sample.rank() != 2)
+    fail(ErrorKind::config, "sequences: is for samples (T,F) of T steps, a sample of ", train.inputs.name, " is ",
+         out.sample, out.sample.rank() == 1 ? "; give tokens: N, if these are whole numbers below N, or " : "; ",
+         "leave it out");
+  if (params.label_sequences && !params.sequences && !tokens)
     fail(ErrorKind::config, "label_sequences: is for samples that are sequences; give sequences: true, too");
   if (params.end_class && !params.label_sequences)
     fail(ErrorKind::config, "end_class: ends sequences of labels; give label_sequences: true, or leave it out");
   if (params.label_sequences && train.targets.name.empty())
     fail(ErrorKind::config, "label_sequences: ", train.inputs.name, " has no targets; leave it out");
-  out.sequence = params.sequences;
-  out.ragged = params.sequences && train.inputs.floating;
+  out.sequence = params.sequences || tokens;
+  out.ragged = tokens || (params.sequences && train.inputs.floating);
+  out.tokens = params.tokens;
+  if (tokens) out.dtype = DType::i32;
   if (params.label_sequences) out.label_of = params.end_class ? LabelOf::step : LabelOf::sequence;
   if (params.end_class) out.end_class = *params.end_class;
   return out;
@@ -259,7 +268,8 @@ Tensor arranged(const Tensor& rows, const Shape& sample, bool channels_last) {
 Split split_of(const ArrayParams& params, const RawSplit& raw, const Data& data, bool one_hot,
                const DataContext& context) {
   Split out;
-  out.inputs = arranged(inputs_like(data, raw.inputs, raw.inputs_name), data.sample, params.channels_last);
+  if (data.tokens > 0) out.inputs = token_rows(raw.inputs, data.tokens, data.ragged, raw.inputs_name);
+  else out.inputs = arranged(inputs_like(data, raw.inputs, raw.inputs_name), data.sample, params.channels_last);
   if (raw.targets.empty()) return out;
   if (one_hot && !is_one_hot(raw.targets))
     fail(ErrorKind::data, raw.targets_name,
@@ -292,7 +302,8 @@ void interpret(const ArrayParams& params, const RawSplit& train, const RawSplit&
   const Shape targets = train.targets.shape();
   const bool one_hot = !params.label_sequences && targets.rank() == 2 && targets[1] > 1 && data.classes == targets[1] &&
                        is_one_hot(train.targets);
-  warn_of_f32_steps(train.inputs, data.sample.rank() == 1 || data.sequence, train.inputs_name, context);
+  if (data.tokens == 0)
+    warn_of_f32_steps(train.inputs, data.sample.rank() == 1 || data.sequence, train.inputs_name, context);
   if (data.classes == 0 && !train.targets.empty())
     warn_of_f32_steps(train.targets, targets.rank() == 2, train.targets_name, context);
   if (params.end_class) data.target_steps = ends_of(train.targets, data, train.targets_name).most;

@@ -15,6 +15,7 @@ struct ArrayParams {
   std::vector<int64_t> lshape;
   bool channels_last = false, sequences = false, label_sequences = false;
   std::optional<int64_t> end_class;
+  int64_t tokens = 0;
   float scale = 1, shift = 0;
   static void describe(auto&& p) {
     p("classes", &ArrayParams::classes,
@@ -30,6 +31,10 @@ struct ArrayParams {
     p("sequences", &ArrayParams::sequences,
       "Whether a sample (T,F) is a sequence of T steps. Steps of NaN behind it are padding, so that sequences may have "
       "different lengths.");
+    p("tokens", &ArrayParams::tokens,
+      "Above 0, samples (n,T) are sequences of tokens: whole numbers from 0 to below this one, and -1 behind a shorter "
+      "sequence. 0: they are numbers.",
+      closed(0, 1e8));
     p("label_sequences", &ArrayParams::label_sequences,
       "Whether targets (n,L) are sequences of labels with -1 behind each, as cost: CTC compares them with samples that "
       "are sequences.");

@@ -1,7 +1,6 @@
 #include "neon/cli/sample_sequences.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <unordered_map>
 
@@ -160,24 +159,6 @@ std::unique_ptr<SampleSource> sequences_in(const std::string& content, const std
   if (rows.shape()[1] == stored.sample.elements()) return nullptr;
   print_warnings(notes);
   return windows_of(rows, name, prefix, stored);
-}
-
-Tensor as_tokens(const Tensor& numbers, const StoredData& stored, const std::string& name) {
-  Tensor out(DType::i32, numbers.shape());
-  const int64_t least = stored.ragged ? -1 : 0;
-  for (int64_t i = 0; i < numbers.elements(); ++i) {
-    const double value = numbers.at(i);
-    if (!(value >= double(least) && value < double(stored.tokens) && value == std::floor(value)))
-      fail(ErrorKind::data, name, ": number ", i % stored.sample[0], " of sample ", i / stored.sample[0], " is ", value,
-           "; the net takes tokens, whole numbers from ", least, " to ", stored.tokens - 1);
-    const int64_t place = i % stored.sample[0];
-    if (value < 0 ? place == 0 : place > 0 && out.at(i - 1) < 0)
-      fail(ErrorKind::data, name, ": number ", place, " of sample ", i / stored.sample[0], " is ", value,
-           value < 0 ? ": the sample has no token; " : ", and -1 stands before it; ",
-           "expected tokens, and -1 behind the last one alone");
-    out.set(i, value);
-  }
-  return out;
 }
 
 namespace {

@@ -16,9 +16,6 @@ namespace neon {
 std::unique_ptr<SampleSource> sequences_in(const std::string& content, const std::string& name,
                                            const std::string& prefix, const StoredData& stored);
 
-// Whole numbers (n,T) as the tokens that the net takes. A data error for others, with their place.
-Tensor as_tokens(const Tensor& numbers, const StoredData& stored, const std::string& name);
-
 // Outputs (n,K) of a net in the units of the data.
 Tensor in_own_units(const Tensor& y, const StoredData& stored);
 

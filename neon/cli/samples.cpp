@@ -81,7 +81,7 @@ class ArraySamples : public SampleSource {
   void load() {
     all_ = read_();
     read_ = nullptr;
-    if (stored_.tokens > 0) all_ = as_tokens(all_, stored_, name_);
+    if (stored_.tokens > 0) all_ = token_rows(all_, stored_.tokens, stored_.ragged, name_);
     const int64_t count = all_.shape().rank() ? all_.shape()[0] : 0;
     if (count == 0) fail(ErrorKind::data, name_, ": holds no samples");
     if (const int64_t features = all_.elements() / count; features != stored_.sample.elements())

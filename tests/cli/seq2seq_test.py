@@ -119,6 +119,42 @@ class Sequences(Case):
         without_end = self.spec("dataset: {NPZ: {path: d.npz, sequences: true, label_sequences: true}}\nlayers:" + decoder, "w.yaml")
         self.assertIn("cost: CTC is for these, and for a Seq2Seq the data set has end_class", self.neon(without_end, "-e", "1", code=2).err)
 
+    def test_arrays_hold_tokens(self):
+        """A net of tokens trains as one of the vectors that are 1 at the token: a cell looks up columns of its weights."""
+        rng = np.random.default_rng(1)
+        tokens, labels = np.full((90, 4), -1), np.full((90, 4), -1)
+        for row, target in zip(tokens, labels):
+            count = rng.integers(1, 5)
+            row[:count] = rng.integers(0, 5, count)
+            target[:count] = row[:count][::-1]
+        vectors = np.where(tokens[:, :, None] < 0, np.nan, np.eye(5)[tokens]).astype(np.float32)
+        np.savez(self.path("d.npz"), x_train=tokens, y_train=labels)
+        np.savez(self.path("v.npz"), x_train=vectors, y_train=labels)
+        layers = REVERSAL.split("layers:")[1].replace("        - Embedding: {embedding_dim: 16, init: {Gaussian: {scale: 0.1}}}\n", "", 1)
+        end = "label_sequences: true, end_class: 5}}\nlayers:" + layers
+        spec = self.spec("dataset: {NPZ: {path: d.npz, tokens: 5, " + end)
+        of_vectors = self.spec("dataset: {NPZ: {path: v.npz, sequences: true, " + end, "v.yaml")
+        for path, name in (spec, "m.safetensors"), (of_vectors, "v.safetensors"):
+            self.neon(path, "-r", "1", "-e", "2", "-d", "f64", "-s", name)
+        of_tokens, wanted = (tensors(self.path(name))[0] for name in ("m.safetensors", "v.safetensors"))
+        self.assertEqual(of_tokens.keys(), wanted.keys())
+        for name, (_, _, data) in of_tokens.items():
+            np.testing.assert_allclose(np.frombuffer(data), np.frombuffer(wanted[name][2]), rtol=1e-8, atol=1e-10, err_msg=name)
+        np.save(self.path("x.npy"), tokens)
+        np.save(self.path("y.npy"), vectors)
+        self.assertEqual(self.neon("predict", "m.safetensors", "x.npy").out, self.neon("predict", "v.safetensors", "y.npy").out)
+        self.neon("check", spec)
+        for change, says in (("tokens=4", "is 4; expected tokens, whole numbers from -1 to 3"),
+                             ("path=v.npz", "tokens: is for samples (T) of T whole numbers, a sample of"),
+                             ("scale=2", "tokens: are no quantities; leave scale and shift out"),
+                             ("tokens=0", "label_sequences: is for samples that are sequences; give sequences: true, too")):
+            self.assertIn(says, self.neon(spec, "--set", f"dataset.NPZ.{change}", code=None).err)
+        numbers = self.neon(spec, "--set", "dataset.NPZ.tokens=0", "--set", "dataset.NPZ.sequences=true", code=2).err
+        self.assertIn("a sample of d.npz: x_train is (4); give tokens: N, if these are whole numbers below N, or leave it out", numbers)
+        tokens[3] = [1, -1, 2, -1]
+        np.savez(self.path("d.npz"), x_train=tokens, y_train=labels)
+        self.assertIn("number 2 of sample 3 is 2, and -1 stands before it; expected tokens, and -1 behind", self.neon(spec, code=3).err)
+
     def recordings(self, count):
         """Frames that are 1 at the label, a frame or two a label and a silent one behind it; and the labels."""
         rng = np.random.default_rng(count)
