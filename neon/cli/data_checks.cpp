@@ -19,6 +19,18 @@ void check_blanks(const Experiment& experiment, const Data& data) {
   }
 }
 
+std::vector<std::string> notes_on_metrics(const Experiment& experiment, const SampleMeaning& data) {
+  constexpr const char* kOfCharacters = "BitsPerCharacter";
+  const TextUnit unit = data.vocabulary.unit;
+  const std::vector<Metric::Result> results = experiment.results();
+  if ((unit != TextUnit::word && unit != TextUnit::bpe) ||
+      std::ranges::none_of(results, [](const Metric::Result& each) { return each.name == kOfCharacters; }))
+    return {};
+  return {
+      text(kOfCharacters, ": tokens are ", unit == TextUnit::word ? "words" : "made by unit: bpe",
+           " here, so that it has the bits of a token, not of a character; metrics: [Perplexity] suits any tokens")};
+}
+
 bool lacks_path(const Experiment& experiment, const DataContext& context) {
   const Setting& set = experiment.params.dataset.resolved();
   const Setting* const path = set.is_map() ? set.entries.at(0).value.find("path") : nullptr;

@@ -241,6 +241,7 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
     return experiment.params.dataset->load(context);
   });
   print_warnings(warnings);
+  print_warnings(notes_on_metrics(experiment, data));
   check_blanks(experiment, data);
   if (former && data.vocabulary != former->run.meaning.vocabulary)
     fail(ErrorKind::config, former->run.file.path, ": its net was trained on ",
@@ -265,6 +266,7 @@ DataCheck check_data(const Experiment& experiment, const RunOptions& options, co
   context.may_download = false;
   DataCheck check = of_dataset(experiment, [&] { return experiment.params.dataset->check(context); });
   print_warnings(warnings);
+  print_warnings(notes_on_metrics(experiment, check));
   check.stays_on_host = exceed_gpu(held_bytes(check), experiment, options);
   experiment.placing([&] { set_normalization(experiment.params.normalize, check); });
   return check;

@@ -81,6 +81,13 @@ batch_size: 2
             self.assertEqual(self.neon("sample", "m.safetensors", "--prompt", "abcac", "--length", "30", *options).out, out)
         self.assertEqual(len(self.neon("sample", "m.safetensors", "--length", "7").out), 8)
 
+    def test_bits_per_character_are_told_of_other_tokens(self):
+        self.write("w.txt", "one two three four five six " * 40)
+        for unit, told in ("characters", False), ("bytes", False), ("words", True), ("bpe", True):
+            options = ["--set", "dataset.Text.path=w.txt", "--set", f"dataset.Text.unit={unit}", "--set", "metrics=[BitsPerCharacter]", *(["--set", "dataset.Text.vocabulary_size=260"] if unit == "bpe" else [])]
+            said = self.neon("check", self.text, *options)
+            self.assertEqual("so that it has the bits of a token, not of a character" in said.out + said.err, told, said)
+
     def test_outputs_that_are_no_probabilities_are_refused(self):
         self.neon(self.text, "-r", "1", "-e", "1", "-s", "m.safetensors", "--set", "layers[1].activation=Logistic", "--set", "cost=CrossEntropyBinary")
         for options in [], ["--beam", "3"]:
