@@ -164,6 +164,12 @@ class Page(support.Case):
         self.click("#differing")
         self.assertIn(["run status", "complete", "complete"], self.browser.run(cells))
 
+    def test_settings_of_one_run_have_none_to_differ_from(self):
+        self.assertTrue(self.browser.run("!!byId('differing-label').offsetParent"))
+        self.neon("plot", "fast.h5", "-o", "one.html")
+        self.show("one.html")
+        self.assertFalse(self.browser.run("!!byId('differing-label').offsetParent"))
+
     def test_filter(self):
         self.browser.run("byId('filter').value = 'evalu'; byId('filter').dispatchEvent(new Event('input')); 0")
         shown = self.browser.run("charts.filter((chart) => chart.card.offsetParent).map((chart) => chart.title)")
