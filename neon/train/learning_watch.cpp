@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kGrowthBeyondSense = 1e6;
 constexpr double kHardlyBetter = 0.99;  // of a constant answer's cost
+constexpr double kFalls = 0.9;          // so much of an epoch's mean cost in its second half: the net learns
 constexpr int64_t kFewestSteps = 10;    // a run of fewer is a trial
 // Overfitting: so many evaluations after the best one, the cost is higher by this share.
 constexpr int64_t kEvaluationsAbove = 3;
@@ -67,6 +68,7 @@ std::string LearningWatch::warning(int64_t epoch, double mean_cost) {
   const std::optional<double> nothing = constant();
   if (!nothing || *nothing <= 0) return "";
   if (mean_cost < kHardlyBetter * *nothing || late_cost() < kHardlyBetter * *nothing) return "";
+  if (late_cost() < kFalls * mean_cost) return "";
   warned_ = true;
   return text("warning: after epoch ", epoch, " the training cost, ", cost_text(mean_cost),
               ", is no better than the same answer for every sample, ", cost_text(*nothing),

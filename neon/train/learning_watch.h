@@ -18,7 +18,8 @@ class LearningWatch {
   // After an evaluation of so many epochs with its cost, and the training cost of its epoch. Returns once a note that
   // the one has risen for some evaluations while the other fell; otherwise "".
   std::string evaluated(int64_t epoch, double cost, double train_cost, const std::string& set);
-  // Ends an epoch. Returns once a warning that the cost is no better than a constant answer's; otherwise "".
+  // Ends an epoch. Returns once a warning that the cost is no better than a constant answer's, and does not fall;
+  // otherwise "".
   std::string end_epoch(int64_t epoch, double mean_cost);
 
  private:
