@@ -112,10 +112,19 @@ int run_new_photos(const CommandLine& line) {
   return 0;
 }
 
+// The table; a fault of its target says which column was taken.
+NewData table_for_new(const CommandLine& line, const std::string& path, const std::string& target) try {
+  return {line, "CSV", {entry("path", path), entry("target", target)}};
+} catch (const Error& error) {
+  if (line.operands.size() > 1 || std::string_view(error.what()).find("target") == std::string_view::npos) throw;
+  fail(error.kind(), error.what(), "; the target is the last column, unless another is named: neon new table ",
+       shell_word(path), " COLUMN");
+}
+
 int run_new_table(const CommandLine& line) {
   const std::string& path = operand_for_new(line, 2);
   const std::string target = line.operands.size() > 1 ? line.operands[1] : "last";
-  const NewData data(line, "CSV", {entry("path", path), entry("target", target)});
+  const NewData data = table_for_new(line, path, target);
   const DataCheck& check = data.check();
   const bool classes = check.classes > 0;
   const int64_t count = check.train_size, features = check.sample[0];

@@ -129,6 +129,10 @@ class New(support.Case):
         self.refused(2, "new", "table", "/dev/stdin", says="is a pipe, which a spec cannot read again")
         self.write("t.csv", "a,b\n1.5,2.5\n2.5,3.5\n")
         self.refused(2, "new", "table", "t.csv", "c", says="'c'")
+        self.write("empty.csv", "a,b,note\n1.5,2.5,\n2.5,3.5,x\n")
+        named = "neon new table empty.csv COLUMN"
+        self.refused(3, "new", "table", "empty.csv", says=["empty.csv:2:9: the target is empty", "the target is the last column", named])
+        self.assertNotIn(named, self.refused(3, "new", "table", "empty.csv", "note", says="the target is empty").err)
         self.write("short.txt", "abc")
         self.refused(3, "new", "text", "short.txt", says="too short")
 
