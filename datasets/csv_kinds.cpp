@@ -48,6 +48,7 @@ class KindFinder {
     if (texts == table_.texts.end()) {
       if (is_empty(place)) return leave_out(column, "it has no values");
       if (kind.empty() && counts_rows(column, place)) return;
+      if (kind.empty()) note_code(column);
       known.as_is = !params_.standardize || kind == "as_is";
     } else if (!take_texts(column, kind, texts->second, known)) {
       return;
@@ -57,6 +58,32 @@ class KindFinder {
 
   void leave_out(size_t column, const char* why) const {
     context_.note(text(table_.path, ": ", table_.column_text(column), " is left out: ", why));
+  }
+
+  // Numbers with zeros before them, as 01234, may be codes of places or things.
+  void note_code(size_t column) {
+    if (begins_.empty()) begins_ = first_records();
+    for (const auto& cells : begins_) {
+      if (column >= cells.size()) continue;
+      const std::string& cell = cells[column];
+      if (cell.size() < 2 || cell[0] != '0' || cell.find_first_not_of("0123456789") != cell.npos) continue;
+      return context_.note(
+          text(table_.path, ": ", table_.column_text(column), ": ", in_quotes(cell),
+               " is read as a number; if it is a code, give the column the kind category, under columns"));
+    }
+  }
+
+  // The cells of the first rows.
+  std::vector<std::vector<std::string>> first_records() const {
+    constexpr size_t kRecords = 100;
+    CsvReader reader(table_.file->head(), table_.delimiter, table_.path, table_.rows_begin);
+    std::vector<CsvCell> cells;
+    std::vector<std::vector<std::string>> out(1);
+    while (out.size() <= kRecords && reader.next(cells)) {
+      out.emplace_back();
+      for (const CsvCell& cell : cells) out.back().emplace_back(cell.text);
+    }
+    return out;
   }
 
   bool is_empty(size_t place) const {
@@ -234,6 +261,7 @@ class KindFinder {
   const Table& table_;
   const TableLayout& layout_;
   const DataContext& context_;
+  std::vector<std::vector<std::string>> begins_;  // cells of the first rows, once they are asked for
   std::vector<KnownColumn> out_;
 };
 

@@ -21,6 +21,9 @@ StoreFiles sort_files(const ImageStore& store) {
 }
 
 std::string other_files_text(const ImageStore& store, const std::vector<std::string>& others, bool labelled) {
+  if (others.size() == 1)
+    return text(store.path(), ": the file ", in_quotes(others.front()), " is no image, or hidden,",
+                labelled ? " or has no label of its own," : "", " and is left out");
   return text(store.path(), ": ", others.size(), " files that are no images, or hidden,",
               labelled ? " or have no label of their own" : "",
               " are left out; the first: ", in_quotes(others.front()));

@@ -85,6 +85,14 @@ TEST_CASE("what is hidden, or lies in a hidden folder, is no sample") {
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0],
              Catch::Contains("3 files that are no images, or hidden, are left out; the first: 'train/.trash/0.JPG'"));
+  std::filesystem::remove_all(dir / "pets/train/.trash");
+  std::filesystem::remove(dir / "pets/train/dog/.7.JPG");
+  warnings.clear();
+  check_pets(load_images(dir, "ImageFolder", {{"path", "pets"}}, &warnings));
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0],
+             Catch::EndsWith("the file 'train/cat/.ipynb_checkpoints/0-checkpoint.JPG' is no image, or hidden, and is "
+                             "left out"));
 }
 
 TEST_CASE("empty folders are told, as the net has no output for them") {

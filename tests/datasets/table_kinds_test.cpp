@@ -182,6 +182,16 @@ TEST_CASE("columns that only name the rows are left out, with a note") {
   CHECK_THAT(coded("x,y,k\n1,,a\n2,?,b\n").notes[0], Catch::Contains("column 'y' is left out: it has no values"));
 }
 
+TEST_CASE("numbers with zeros before them are told, as they may be codes") {
+  const std::string content = "zip,x,hour,k\n10115,0,7,a\n01234,0.5,0,b\n99001,-0,10,a\n";
+  const CodedTable loaded = coded(content);
+  REQUIRE(loaded.notes.size() == 1);
+  CHECK_THAT(loaded.notes[0], Catch::EndsWith("column 'zip': '01234' is read as a number; if it is a code, give the "
+                                              "column the kind category, under columns"));
+  for (const char* kind : {"category", "number"})
+    CHECK(coded(content, {{"test", "0"}, {"columns", text("{zip: ", kind, "}")}}).notes.empty());
+}
+
 TEST_CASE("the training rows alone decide, and rows of a test file are coded by them") {
   std::string content = "x,c,k\n";
   for (int i = 0; i < 40; ++i) content += text(i, ",", i % 2 ? "u" : "v", i % 3 ? ",a\n" : ",b\n");
