@@ -2,8 +2,8 @@
 //   convolution                    y (P,K) = x (P,C) · wᵀ
 //   convolution_data_gradient      x (P,C) = y (P,K) · w
 //   convolution_weight_gradient    w (K,C) = yᵀ · x, of the operands x and y
-// Where the clock may choose, two kernels are made of these and of what is_turnable(), and the faster is kept; where it
-// may not, and f32 is exact, cuDNN's is left out where it was the slower wherever both were timed.
+// Where the clock may choose, two kernels are made of these, of what is_turnable() and of what fits tiles, and the
+// faster is kept. Where it may not, cuDNN's is left out where it was the slower wherever both were timed.
 #include "backends/cuda/pointwise.h"
 
 #include <algorithm>
@@ -15,6 +15,8 @@
 #include "backends/cuda/convolution_case.h"
 #include "backends/cuda/disk_cache.h"
 #include "backends/cuda/product.h"
+#include "backends/cuda/tile_convolution.h"
+#include "backends/cuda/tile_filters.h"
 #include "backends/cuda/timing.h"
 #include "backends/cuda/turned.h"
 #include "backends/cuda/turned_convolution.h"
@@ -80,10 +82,28 @@ size_t faster_of(OperandsKernel* const (&both)[2], const LoweredKernel& kernel, 
   });
 }
 
+// Without the clock, where tiles have so many places of the filters to multiply and are filled to this share.
+constexpr int64_t kManyPlaces = 25;
+constexpr double kWellFilled = 0.75;
+
+std::optional<TileConvolution> tiles_of(const LoweredKernel& kernel, const Graph& graph, const Device& device) {
+  return TileConvolution::of(kernel, graph, device.arch(), device.processors());
+}
+std::optional<TileFilters> tiles_of_filters(const LoweredKernel& kernel, const Graph& graph, const Device& device) {
+  return TileFilters::of(kernel, graph, device.arch(), device.processors());
+}
+
 // The library whose kernel may be faster than cuDNN's own, by its name: if the clock may choose, or if it surely is. ""
 // if no library is.
-std::string rival_of(const LoweredKernel& kernel, const Lowered& lowered, const LibraryOptions& options) {
+std::string rival_of(const LoweredKernel& kernel, const Lowered& lowered, const Device& device,
+                     const LibraryOptions& options) {
   const bool is_product = bool(product_of_pixels(kernel, lowered));
+  if (const auto tiles = is_product ? std::nullopt : tiles_of(kernel, lowered.graph, device)) {
+    const int64_t places = tiles->filters[1] * tiles->filters[2];
+    return options.timed || (places >= kManyPlaces && tiles->filled() >= kWellFilled) ? kTiles : "";
+  }
+  if (const auto tiles = is_product ? std::nullopt : tiles_of_filters(kernel, lowered.graph, device))
+    return options.timed || tiles->tables.places >= kManyPlaces ? kTiles : "";
   const bool is_turned = !is_product && !options.tf32 && is_turnable(kernel, lowered.graph);
   if (!is_product && !is_turned) return "";
   if (!options.timed && !is_surely_faster(kernel, lowered.graph, options, is_product)) return "";
@@ -93,6 +113,10 @@ std::string rival_of(const LoweredKernel& kernel, const Lowered& lowered, const 
 std::unique_ptr<OperandsKernel> make_rival(const LoweredKernel& kernel, const Lowered& lowered,
                                            const std::shared_ptr<Device>& device, const LibraryOptions& options) {
   if (const auto product = product_of_pixels(kernel, lowered)) return make_product(*product, device, options);
+  if (const auto tiles = tiles_of(kernel, lowered.graph, *device))
+    return make_tile_convolution(*tiles, device, options.cold);
+  if (const auto tiles = tiles_of_filters(kernel, lowered.graph, *device))
+    return make_tile_filters(*tiles, device, options.cold);
   return make_turned_convolution(kernel, lowered.graph, device, options);
 }
 
@@ -146,7 +170,7 @@ void prepare_convolutions(const std::vector<const LoweredKernel*>& kernels, cons
   for (const LoweredKernel* kernel : kernels) {
     const Value result = kernel->outputs[0];
     if (!lowered.placements[size_t(result.id)].lies_together(graph.shape(result).elements())) continue;
-    const std::string rival = rival_of(*kernel, lowered, options),
+    const std::string rival = rival_of(*kernel, lowered, device, options),
                       known = rival.empty()   ? "cudnn"
                               : options.timed ? Choice(*kernel, graph, device, options).known
                                               : rival;
@@ -163,7 +187,7 @@ std::unique_ptr<OperandsKernel> make_convolution_or_product(const LoweredKernel&
   const Value result = kernel.outputs[0];
   std::unique_ptr<OperandsKernel> out;
   if (lowered.placements[size_t(result.id)].lies_together(lowered.graph.shape(result).elements())) {
-    const std::string rival = rival_of(kernel, lowered, options);
+    const std::string rival = rival_of(kernel, lowered, *device, options);
     if (!rival.empty() && options.timed) return make_faster(kernel, lowered, rival, device, options);
     if (!rival.empty()) out = make_rival(kernel, lowered, device, options);
     if (!out) out = make_convolution(kernel, lowered.graph, device, options);

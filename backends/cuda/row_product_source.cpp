@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/cuda/product_text.h"
 #include "backends/cuda/recurrent_plan.h"
 #include "backends/cuda/segment_source.h"
 #include "backends/graph/fuse.h"
@@ -21,14 +22,6 @@ constexpr int kHopper = 90;  // whose instructions these are
 constexpr int64_t kLeastBytes = 16 << 20, kLeastTiles = 2;
 // A library's kernel is the faster with longer sums: with 256 terms it and its batch norm took as long on an H200.
 constexpr int64_t kMostInner = 128;
-
-// Text of numbered things with commas in between.
-template <typename Each>
-std::string listed(int64_t count, Each&& each) {
-  std::string out;
-  for (int64_t i = 0; i < count; ++i) out += text(i ? ", " : "", each(i));
-  return out;
-}
 
 // Whether a segment reads the product element by element, and else its first row alone. Other places may not be made
 // yet.
@@ -66,17 +59,8 @@ std::string RowProductPlan::type() const {
 }
 
 std::string RowProductPlan::declarations() const {
-  const int64_t half = columns / 2, sums = half / 2;
-  const char* const name = device_type(dtype);
-  return text(
-      "__device__ __forceinline__ u32 pair_of(float x, float y) {\n  u32 out;\n  asm(\"cvt.rn.", name,
-      "x2.f32 %0, %1, %2;\" : \"=r\"(out) : \"f\"(y), \"f\"(x));\n  return out;\n}\n",
-      "__device__ __forceinline__ void multiply_add(float (&sums)[", sums, "], u64 a, u64 b, int add) {\n",
-      "  asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, %", sums + 2,
-      ", 0;\\n\"\n    \"wgmma.mma_async.sync.aligned.m64n", half, "k16.f32.", name, ".", name, " {",
-      listed(sums, [](int64_t i) { return text("%", i); }), "}, %", sums, ", %", sums + 1,
-      ", p, 1, 1, 0, 0;\\n}\\n\"\n    : ", listed(sums, [](int64_t i) { return text("\"+f\"(sums[", i, "])"); }),
-      " : \"l\"(a), \"l\"(b), \"r\"(add));\n}\n", std::string_view(row_product_text, row_product_text_size));
+  return text(pair_text(dtype), multiply_add_text(dtype, columns / 2),
+              std::string_view(row_product_text, row_product_text_size));
 }
 
 bool multiplies_rows(const LoweredKernel& kernel, const RowProduct& product, const Lowered& lowered,

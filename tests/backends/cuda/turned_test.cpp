@@ -1,61 +1,16 @@
 // Gradients of data by cuDNN's convolutions of filters turned around, on the GPU, against the plain kernels in f64.
 // What the clock chose is in a file of the cache, and here is changed there.
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
-#include <cinttypes>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 
 #include "backends/graph/windows.h"
-#include "neon/core/random.h"
+#include "tests/backends/cuda/own_cache.h"
 #include "tests/backends/run_case.h"
 
 using namespace neon;
 using namespace neon::test;
 
 namespace {
-
-namespace fs = std::filesystem;
-
-// A cache folder, empty at first.
-class OwnCache {
- public:
-  OwnCache() : folder_(fs::temp_directory_path() / text("neon_turned_test.", getpid())) {
-    if (const char* before = std::getenv("NEON_CACHE_DIR")) before_ = before;
-    setenv("NEON_CACHE_DIR", folder_.c_str(), 1);
-  }
-  ~OwnCache() {
-    if (before_) setenv("NEON_CACHE_DIR", before_->c_str(), 1);
-    else unsetenv("NEON_CACHE_DIR");
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-  // Of the libraries that were found faster.
-  std::vector<fs::path> choices() const {
-    std::vector<fs::path> out;
-    for (const auto& entry : fs::directory_iterator(folder_ / "cuda"))
-      if (entry.path().extension() == ".library") out.push_back(entry.path());
-    return out;
-  }
-
- private:
-  const fs::path folder_;
-  std::optional<std::string> before_;
-};
-
-// A file of the cache is a line, which ends with the sizes of key and value and the value's hash, then the value.
-void set_value(const fs::path& file, const std::string& value) {
-  std::string head;
-  std::getline(std::ifstream(file), head);
-  for (int word = 0; word < 2; ++word) head.erase(head.rfind(' '));
-  char hash[17];
-  std::snprintf(hash, sizeof hash, "%016" PRIx64, hash_name(value));
-  std::ofstream(file) << head << " " << value.size() << " " << hash << "\n" << value;
-}
 
 // The convolution of filters turned around that a gradient of data is; none where it is no such.
 std::optional<OpCase> forward_of(const OpCase& c) {

@@ -1,0 +1,36 @@
+#include "backends/cuda/product_text.h"
+
+#include "backends/cuda/source.h"
+
+namespace neon::cuda {
+
+namespace {
+
+// Text of numbered things with commas in between.
+template <typename Each>
+std::string listed(int64_t count, Each&& each) {
+  std::string out;
+  for (int64_t i = 0; i < count; ++i) out += text(i ? ", " : "", each(i));
+  return out;
+}
+
+}  // namespace
+
+std::string pair_text(DType dtype) {
+  return text("__device__ __forceinline__ u32 pair_of(float x, float y) {\n  u32 out;\n  asm(\"cvt.rn.",
+              device_type(dtype), "x2.f32 %0, %1, %2;\" : \"=r\"(out) : \"f\"(y), \"f\"(x));\n  return out;\n}\n");
+}
+
+std::string multiply_add_text(DType dtype, int64_t columns, bool a_turned, bool b_turned) {
+  const int64_t sums = columns / 2;
+  const char* const name = device_type(dtype);
+  return text("__device__ __forceinline__ void multiply_add(float (&sums)[", sums, "], u64 a, u64 b, int add) {\n",
+              "  asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, %", sums + 2,
+              ", 0;\\n\"\n    \"wgmma.mma_async.sync.aligned.m64n", columns, "k16.f32.", name, ".", name, " {",
+              listed(sums, [](int64_t i) { return text("%", i); }), "}, %", sums, ", %", sums + 1, ", p, 1, 1, ",
+              int(a_turned), ", ", int(b_turned),
+              ";\\n}\\n\"\n    : ", listed(sums, [](int64_t i) { return text("\"+f\"(sums[", i, "])"); }),
+              " : \"l\"(a), \"l\"(b), \"r\"(add));\n}\n");
+}
+
+}  // namespace neon::cuda

@@ -1,0 +1,56 @@
+#include "backends/cuda/tensor_map.h"
+
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "backends/cuda/code_text.h"
+#include "backends/cuda/compile.h"
+
+namespace neon::cuda {
+
+std::shared_ptr<const LoadedCode> code_of(const std::string& source, const std::shared_ptr<Device>& device,
+                                          ColdStart* cold) {
+  static std::mutex mutex;
+  static std::map<std::pair<CUstream, std::string>, std::weak_ptr<const LoadedCode>> used;
+  const std::lock_guard lock(mutex);
+  std::erase_if(used, [](const auto& one) { return one.second.expired(); });
+  std::weak_ptr<const LoadedCode>& entry = used[{device->stream(), source}];
+  if (auto code = entry.lock()) return code;
+  const auto made = std::make_shared<const LoadedCode>(device, compile_sources({source}, device->arch(), cold)[0]);
+  entry = made;
+  return made;
+}
+
+void describe(TileTables::Map& map, DType dtype, const void* address, std::initializer_list<int64_t> sizes,
+              std::initializer_list<int64_t> strides, std::initializer_list<int64_t> box) {
+  CUtensorMap out;
+  static_assert(sizeof out == sizeof map);
+  const std::vector<cuuint64_t> sizes_(sizes.begin(), sizes.end()), strides_(strides.begin(), strides.end());
+  const std::vector<cuuint32_t> box_(box.begin(), box.end()), ones(sizes.size(), 1);
+  const int64_t bytes = *box.begin() * int64_t(size_of(dtype));
+  const CUtensorMapSwizzle permuted = bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
+                                      : bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
+                                                    : CU_TENSOR_MAP_SWIZZLE_32B;
+  check(cuTensorMapEncodeTiled(&out,
+                               dtype == DType::f16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+                               cuuint32_t(sizes.size()), const_cast<void*>(address), sizes_.data(), strides_.data(),
+                               box_.data(), ones.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, permuted,
+                               CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+        "describing an array of a convolution");
+  std::memcpy(map.bytes.data(), &out, sizeof out);
+}
+
+void describe_planes(TileTables::Map* maps, const std::vector<Plane>& planes, DType dtype, const void* array,
+                     const Shape& shape, int64_t rows, int64_t columns, int64_t channels) {
+  const int64_t pixel = shape[3] * int64_t(size_of(dtype));
+  for (const Plane& plane : planes)
+    describe(*maps++, dtype,
+             static_cast<const std::byte*>(array) + (plane.first_row * shape[2] + plane.first_column) * pixel,
+             {shape[3], quotient_up(shape[2] - plane.first_column, plane.column_step),
+              quotient_up(shape[1] - plane.first_row, plane.row_step), shape[0]},
+             {plane.column_step * pixel, plane.row_step * shape[2] * pixel, shape[1] * shape[2] * pixel},
+             {channels, columns, rows, 1});
+}
+
+}  // namespace neon::cuda

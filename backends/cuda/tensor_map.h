@@ -1,0 +1,24 @@
+// Arrays as the copies of tensor_copies.cuh are told of them, and code that equal kernels share.
+#pragma once
+#include <initializer_list>
+
+#include "backends/cuda/cold_start.h"
+#include "backends/cuda/driver.h"
+#include "backends/cuda/tile_convolution_plan.h"
+
+namespace neon::cuda {
+
+// Equal kernels of any program share their code.
+std::shared_ptr<const LoadedCode> code_of(const std::string& source, const std::shared_ptr<Device>& device,
+                                          ColdStart* cold);
+
+// Describes an array whose last axis comes first here and is dense, the other strides in bytes, and boxes of it. A row
+// of a box takes 32, 64 or 128 bytes of shared memory, which are permuted.
+void describe(TileTables::Map& map, DType dtype, const void* address, std::initializer_list<int64_t> sizes,
+              std::initializer_list<int64_t> strides, std::initializer_list<int64_t> box);
+
+// Planes of an array (N,H,W,C), in boxes of rows by columns by channels.
+void describe_planes(TileTables::Map* maps, const std::vector<Plane>& planes, DType dtype, const void* array,
+                     const Shape& shape, int64_t rows, int64_t columns, int64_t channels);
+
+}  // namespace neon::cuda

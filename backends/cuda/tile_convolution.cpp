@@ -1,0 +1,57 @@
+#include "backends/cuda/tile_convolution.h"
+
+#include <algorithm>
+
+#include "backends/cuda/tensor_map.h"
+
+namespace neon::cuda {
+
+namespace {
+
+constexpr unsigned kBlockThreads = 256 + 32;  // those that multiply, and a warp whose first thread brings numbers
+
+class TileKernel : public OperandsKernel {
+ public:
+  TileKernel(const TileConvolution& of, std::shared_ptr<Device> device, ColdStart* cold)
+      : of_(of),
+        device_(std::move(device)),
+        code_(code_of(of.source(), device_, cold)),
+        function_(code_->function("kernel")) {
+    check(cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, int(of_.shared_bytes())),
+          "asking for shared memory");
+  }
+  const char* library() const override { return kTiles; }
+  size_t workspace_bytes() const override { return 0; }
+
+  void launch(const Operands& at, void*) override {
+    TileTables tables = of_.tables;
+    const int64_t stored = std::min(of_.columns, 64), filter_width = of_.gradient ? stored : of_.depth;
+    describe_planes(tables.inputs, of_.inputs, of_.dtype, at.a, of_.from, of_.rows, tables.pitch, of_.depth);
+    describe_planes(tables.results, of_.results, of_.dtype, at.c, of_.to, kSquareSide, kSquareSide, stored);
+    const Shape& w = of_.filters;
+    const int64_t bytes = w[3] * int64_t(size_of(of_.dtype)), places = w[1] * w[2];
+    describe(tables.filters, of_.dtype, at.b, {w[3], places, w[0]}, {bytes, places * bytes},
+             {filter_width, 1, of_.gradient ? of_.depth : of_.columns});
+    const void* bias = at.bias;
+    void* parameters[] = {&tables, &bias};
+    const unsigned blocks = unsigned(std::min(tables.tiles, device_->processors()));
+    device_->check(cuLaunchKernel(function_, blocks, 1, 1, kBlockThreads, 1, 1, unsigned(of_.shared_bytes()),
+                                  device_->stream(), parameters, nullptr),
+                   "convolving in tiles");
+  }
+
+ private:
+  const TileConvolution of_;
+  std::shared_ptr<Device> device_;
+  std::shared_ptr<const LoadedCode> code_;
+  const CUfunction function_;
+};
+
+}  // namespace
+
+std::unique_ptr<OperandsKernel> make_tile_convolution(const TileConvolution& of, std::shared_ptr<Device> device,
+                                                      ColdStart* cold) {
+  return std::make_unique<TileKernel>(of, std::move(device), cold);
+}
+
+}  // namespace neon::cuda

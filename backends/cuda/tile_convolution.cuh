@@ -1,0 +1,261 @@
+// A convolution of images, or its gradient by the input, on the tensor cores of compute capability 9.0, as a product
+// that never writes its patches down. A block makes a tile of results from a halo: all pixels that the tile's windows
+// see, some channels of them. Each place of the filters multiplies the halo, shifted by that place, so pixels come to
+// shared memory once for all places, and not once for each.
+//
+// 64 rows of a product are a square of 8 by 8 pixels. Its 8 rows of pixels lie a row of the halo apart, and that is the
+// stride of the matrix as the tensor cores are told of it (PTX ISA, "Matrix Descriptor"). The permutation of shared
+// memory follows the address alone, so a square may begin at any pixel.
+//
+// Windows that step by s > 1 see each s-th row and column: planes of the input, one for each remainder. A gradient has
+// planes of results instead. Outside of an array the copies read zeros and write nothing.
+//
+// The host writes before this text: T, kDepth channels of a halo, kColumns maps of a tile, kTurned (filters have the
+// maps last), kWide by kHigh squares of a tile, kHalos and kStages places for halos and filters, kBias with the type
+// Bias, kRelu, kAnswers for results; multiply_add(sums, a, b, add), pair_of(x, y), and the numbers of Tables.
+constexpr int kConsumers = 256, kSide = 8, kPixelBytes = kDepth * 2;
+constexpr int kFilterWidth = kTurned ? (kColumns < 64 ? kColumns : 64) : kDepth;  // numbers of a row in shared memory
+constexpr int kFilterBytes = kDepth * kColumns * 2, kStored = kColumns < 64 ? kColumns : 64;
+constexpr int kStoredBytes = 64 * kStored * 2;
+
+struct Part {                                // of the places of the filters: those that read one plane, and make one
+  int from, to, row, column, first, places;  // the halo's first pixel, seen from the tile's; into Tables::places
+};
+struct Tables {
+  TensorMap inputs[kMostPlanes], results[kMostPlanes], filters;
+  int pitch, pixels;                               // of a halo: pixels in a row, and in all
+  int across, down, along, planes, pieces, tiles;  // tiles of a plane and of all maps; of results; of the channels
+  int parts_of[kMostPlanes + 1];                   // of each plane of results, the first part
+  Part parts[kMostPlanes];
+  u32 places[kMostPlaces];  // pixels into the halo, times 2^16, and place in the filters
+};
+
+struct Tile {
+  int map, column, row, plane, image;  // of its first result
+  __device__ Tile(const Tables& of, int number) {
+    map = number % of.along * kColumns, number /= of.along;
+    column = number % of.across * kWide * kSide, number /= of.across;
+    row = number % of.down * kHigh * kSide, number /= of.down;
+    plane = number % of.planes, image = number / of.planes;
+  }
+};
+
+struct Shared {
+  u32 halos, halo_bytes, filters, answers, barriers;
+  __device__ Shared(u32 begin, const Tables& of) {
+    halos = (begin + 1023) / 1024 * 1024, halo_bytes = (of.pixels * kPixelBytes + 1023) / 1024 * 1024;
+    filters = halos + kHalos * halo_bytes, answers = filters + kStages * kFilterBytes;
+    barriers = answers + 2 * kStoredBytes;
+  }
+  __device__ u32 halo(int i) const { return halos + i * halo_bytes; }
+  __device__ u32 filter(int i) const { return filters + i * kFilterBytes; }
+  __device__ u32 halo_came(int i) const { return barriers + 8 * i; }
+  __device__ u32 halo_left(int i) const { return barriers + 8 * (kHalos + i); }
+  __device__ u32 filter_came(int i) const { return barriers + 8 * (2 * kHalos + i); }
+  __device__ u32 filter_left(int i) const { return barriers + 8 * (2 * kHalos + kStages + i); }
+};
+
+// One thread, which brings what the others multiply: halos one ahead where there are places for two.
+struct Producer {
+  const Tables& of;
+  const Shared& shared;
+  int coming = int(blockIdx.x), part = -1, piece = 0;  // of the halo to come
+  Ring<kHalos> halo;
+  Ring<kStages> stage;
+
+  __device__ void bring_halo() {
+    if (coming >= of.tiles) return;
+    const Tile tile(of, coming);
+    if (part < 0) part = of.parts_of[tile.plane];
+    const Part& p = of.parts[part];
+    wait(shared.halo_left(halo.at), halo.phase ^ 1);
+    expect(shared.halo_came(halo.at), of.pixels * kPixelBytes);
+    fetch(shared.halo(halo.at), of.inputs[p.from], piece * kDepth, tile.column + p.column, tile.row + p.row, tile.image,
+          shared.halo_came(halo.at));
+    halo.next();
+    if (++piece < of.pieces) return;
+    piece = 0;
+    if (++part == of.parts_of[tile.plane + 1]) part = -1, coming += gridDim.x;
+  }
+
+  __device__ void bring_filters(int map, int place, int channel) {
+    wait(shared.filter_left(stage.at), stage.phase ^ 1);
+    const u32 came = shared.filter_came(stage.at), to = shared.filter(stage.at);
+    expect(came, kFilterBytes);
+    if (kTurned)
+      for (int i = 0; i < kColumns; i += kFilterWidth)
+        fetch(to + i * kDepth * 2, of.filters, map + i, place, channel, came);
+    else fetch(to, of.filters, channel, place, map, came);
+    stage.next();
+  }
+
+  __device__ void run() {
+    if (kHalos > 1) bring_halo();
+    for (int number = blockIdx.x; number < of.tiles; number += gridDim.x) {
+      const Tile tile(of, number);
+      for (int p = of.parts_of[tile.plane]; p < of.parts_of[tile.plane + 1]; ++p)
+        for (int channel = 0; channel < of.pieces * kDepth; channel += kDepth) {
+          if (kHalos == 1) bring_halo();
+          const Part& now = of.parts[p];
+          for (int i = 0; i < now.places; ++i) {
+            bring_filters(tile.map, of.places[now.first + i] & 0xFFFF, channel);
+            // The halo before is given back behind the first product of this one.
+            if (kHalos > 1 && i == min(kStages, now.places) - 1) bring_halo();
+          }
+        }
+    }
+  }
+};
+
+// Half of the block's threads, which multiply kMine squares of each tile from kFirst on.
+template <int kMine, int kFirst>
+struct Consumer {
+  const Tables& of;
+  const Shared& shared;
+  const Bias* const bias;
+  const int half = threadIdx.x / 128, lane = threadIdx.x % 32;
+  const bool first = threadIdx.x % 128 == 0;
+  const int begin;  // square
+  float sums[kMine][kColumns / 2];
+  Ring<kHalos> halo;
+  Ring<kStages> stage;
+
+  __device__ Consumer(const Tables& tables, const Shared& places, const Bias* offsets)
+      : of(tables), shared(places), bias(offsets), begin(kFirst < 0 ? half * kMine : kFirst) {}
+
+  // Bytes from the halo's first pixel to a square's.
+  __device__ u32 square(int i) const {
+    return ((begin + i) / kWide * kSide * of.pitch + (begin + i) % kWide * kSide) * kPixelBytes;
+  }
+
+  __device__ void multiply(u32 pixel, bool add) {
+    wait(shared.filter_came(stage.at), stage.phase);
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll
+    for (int k = 0; k < kDepth; k += 16) {
+      const u32 at = shared.filter(stage.at);
+      const u64 b =
+          kTurned ? matrix_at<kFilterWidth * 2>(at + k * kFilterWidth * 2, 16 * kFilterWidth, kDepth * kFilterWidth * 2)
+                  : matrix_at<kPixelBytes>(at + k * 2, 8 * kPixelBytes);
+#pragma unroll
+      for (int i = 0; i < kMine; ++i)
+        multiply_add(sums[i], matrix_at<kPixelBytes>(pixel + square(i) + k * 2, of.pitch * kPixelBytes), b,
+                     add || k > 0);
+    }
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  }
+
+  // All products of a tile. Places are given back when the product after theirs has begun.
+  __device__ void multiply_tile(const Tile& tile) {
+    int halo_left = -1, stage_left = -1;
+    bool add = false;
+    const auto give_back = [&] {
+      if (first && stage_left >= 0) arrive(shared.filter_left(stage_left));
+      if (first && halo_left >= 0) arrive(shared.halo_left(halo_left));
+      halo_left = -1;
+    };
+    for (int p = of.parts_of[tile.plane]; p < of.parts_of[tile.plane + 1]; ++p)
+      for (int piece = 0; piece < of.pieces; ++piece) {
+        const Part& now = of.parts[p];
+        wait(shared.halo_came(halo.at), halo.phase);
+        for (int i = 0; i < now.places; ++i) {
+          multiply(shared.halo(halo.at) + (of.places[now.first + i] >> 16) * kPixelBytes, add);
+          add = true;
+          asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+          give_back();
+          stage_left = stage.at;
+          stage.next();
+        }
+        halo_left = halo.at;
+        halo.next();
+        if (kHalos > 1) continue;
+        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+        give_back();
+        stage_left = -1;
+      }
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    give_back();
+  }
+
+  __device__ void meet() { asm volatile("bar.sync %0, 128;" ::"r"(1 + half) : "memory"); }
+
+  // Lane 4 g + i has numbers 2 i and 2 i + 1 of rows g and g + 8 of its warp's 16, in each 8 columns.
+  __device__ void take_biases(float (&out)[kStored / 4], int map) const {
+#pragma unroll
+    for (int i = 0; i < kStored / 4; ++i) {
+      const int at = map + i / 2 * 8 + lane % 4 * 2 + i % 2;
+      out[i] = kBias && at < kAllMaps ? get<float, Bias>(bias, at) : 0;
+    }
+  }
+  // relu keeps NaN.
+  __device__ static float finished(float sum) { return kRelu && sum < 0 ? 0 : sum; }
+
+  // Columns from `from` on of a square, rounded, to shared memory: four 8 by 8 matrices at a time.
+  __device__ void put(const float (&of_square)[kColumns / 2], int from, const float (&biases)[kStored / 4], u32 to) {
+#pragma unroll
+    for (int j = 0; j < kStored / 16; ++j) {
+      u32 words[4];
+#pragma unroll
+      for (int m = 0; m < 4; ++m) {
+        const int at = from / 2 + j * 8 + m / 2 * 4 + m % 2 * 2, b = j * 4 + m / 2 * 2;
+        words[m] = pair_of(finished(of_square[at] + biases[b]), finished(of_square[at + 1] + biases[b + 1]));
+      }
+      const int row = threadIdx.x % 128 / 32 * 16 + lane % 16;
+      u32 address = to + row * kStored * 2 + (j * 2 + lane / 16) * 16;
+      address ^= (address >> 7 & (kStored == 64 ? 7 : 3)) << 4;
+      asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(words[0]),
+                   "r"(words[1]), "r"(words[2]), "r"(words[3])
+                   : "memory");
+    }
+  }
+
+  __device__ void store_tile(const Tile& tile) {
+    const u32 to = shared.answers + half * kStoredBytes;
+#pragma unroll
+    for (int from = 0; from < kColumns; from += kStored) {
+      float biases[kStored / 4];
+      take_biases(biases, tile.map + from);
+#pragma unroll
+      for (int i = 0; i < kMine; ++i) {
+        if (first) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");  // what was stored before has left
+        meet();
+        put(sums[i], from, biases, to);
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+        meet();
+        const int square = begin + i;
+        if (first)
+          store(of.results[tile.plane], to, tile.map + from, tile.column + square % kWide * kSide,
+                tile.row + square / kWide * kSide, tile.image);
+      }
+    }
+  }
+
+  __device__ void run() {
+    for (int number = blockIdx.x; number < of.tiles; number += gridDim.x) {
+      const Tile tile(of, number);
+      multiply_tile(tile);
+      store_tile(tile);
+    }
+    if (first) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+  }
+};
+
+extern "C" __global__ void __launch_bounds__(kConsumers + 32, 1)
+    kernel(const __grid_constant__ Tables tables, const Bias* bias) {
+  extern __shared__ char memory[];
+  const Shared shared(shared_place(memory), tables);
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < kHalos; ++i) start_barrier(shared.halo_came(i), 1), start_barrier(shared.halo_left(i), 2);
+    for (int i = 0; i < kStages; ++i) start_barrier(shared.filter_came(i), 1), start_barrier(shared.filter_left(i), 2);
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  __syncthreads();
+  constexpr int kSquares = kWide * kHigh, kMost = (kSquares + 1) / 2;
+  if (threadIdx.x == kConsumers) {
+    Producer{tables, shared}.run();
+  } else if (threadIdx.x < kConsumers) {
+    if constexpr (kSquares % 2 == 0) Consumer<kMost, -1>(tables, shared, bias).run();
+    else if (threadIdx.x < 128) Consumer<kMost, 0>(tables, shared, bias).run();
+    else Consumer<kSquares - kMost, kMost>(tables, shared, bias).run();
+  }
+}

@@ -1,0 +1,54 @@
+// A convolution of images, or its gradient by the input, by the kernel of tile_convolution.cuh: which tiles its blocks
+// make, and which pixels each place of the filters meets.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/tile_meetings.h"
+
+namespace neon::cuda {
+
+// Places of the filters that read one plane of the input and make one plane of results.
+struct TilePart {
+  int from, to, row, column, first, places;
+};
+
+// The kernel's first argument. Whoever launches it fills in what describes the arrays, as CUtensorMap.
+struct TileTables {
+  struct alignas(64) Map {
+    std::array<std::byte, 128> bytes;
+  };
+  Map inputs[kMostPlanes], results[kMostPlanes], filters;
+  int pitch, pixels;
+  int across, down, along, planes, pieces, tiles;
+  int parts_of[kMostPlanes + 1];
+  TilePart parts[kMostPlanes];
+  unsigned places[kMostPlaces];
+};
+
+struct TileConvolution {
+  // None where fits_tiles() says no, windows make more planes than there is room for, or halos do not fit.
+  static std::optional<TileConvolution> of(const LoweredKernel& kernel, const Graph& graph, int arch, int processors);
+
+  int64_t halo_bytes() const { return (int64_t(tables.pixels) * depth * 2 + 1023) / 1024 * 1024; }
+  int64_t shared_bytes() const;
+  std::string source() const;
+  // The share of the products that make a result, others being beside the images.
+  double filled() const;
+
+  DType dtype = DType::f16;
+  std::optional<DType> bias;
+  bool relu = false, gradient = false;
+  Shape from, to, filters;  // (N,H,W,C), (N,P,Q,K), or both the other way round; (K,R,S,C)
+  std::vector<Plane> inputs, results;
+  int depth = 64, columns = 64;  // channels of a halo, maps of a tile
+  int wide = 1, high = 1;        // squares of a tile
+  int halos = 2, stages = 3;     // places in shared memory
+  int rows = 0;                  // of a halo
+  TileTables tables{};
+};
+
+}  // namespace neon::cuda
