@@ -1,4 +1,4 @@
-// Arrays as the copies of tensor_copies.cuh are told of them, and code that equal kernels share.
+// Descriptions of arrays for the copies of tensor_copies.cuh, and code that equal kernels share.
 #pragma once
 #include <initializer_list>
 

@@ -3,9 +3,9 @@
 // see, some channels of them. Each place of the filters multiplies the halo, shifted by that place, so pixels come to
 // shared memory once for all places, and not once for each.
 //
-// 64 rows of a product are a square of 8 by 8 pixels. Its 8 rows of pixels lie a row of the halo apart, and that is the
-// stride of the matrix as the tensor cores are told of it (PTX ISA, "Matrix Descriptor"). The permutation of shared
-// memory follows the address alone, so a square may begin at any pixel.
+// 64 rows of a product are a square of 8 by 8 pixels. Its 8 rows of pixels lie a row of the halo apart, which is the
+// stride in the matrix's descriptor (PTX ISA, "Matrix Descriptor"). The permutation of shared memory follows the address
+// alone, so a square may begin at any pixel.
 //
 // Windows that step by s > 1 see each s-th row and column: planes of the input, one for each remainder. A gradient has
 // planes of results instead. Outside of an array the copies read zeros and write nothing.

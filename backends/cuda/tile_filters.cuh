@@ -29,7 +29,7 @@ struct Tables {
   Run runs[kMostRuns];
 };
 
-// What a block makes: some maps and channels of the places of a group, from a share of the tiles.
+// Some maps and channels of the places of a group, which a block makes from a share of the tiles.
 struct Work {
   int slice, group, map, channel;
   __device__ explicit Work(const Tables& of) {

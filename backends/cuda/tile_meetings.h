@@ -11,7 +11,7 @@ constexpr int kMostPlanes = 4, kMostPlaces = 128;
 constexpr int kSquareSide = 8;                                         // of a square of pixels, 64 rows of a product
 constexpr int64_t kMostShared = int64_t(227) << 10, kMostOfBox = 256;  // bytes of a block; of a copy along an axis
 
-// Of an array (N,H,W,C), every step-th row and column from the first ones on.
+// Every step-th row and column of an array (N,H,W,C), from the first ones on.
 struct Plane {
   int64_t first_row, first_column, row_step, column_step;
 };
