@@ -4,15 +4,15 @@
 // shared memory once for all places, and not once for each.
 //
 // 64 rows of a product are a square of 8 by 8 pixels. Its 8 rows of pixels lie a row of the halo apart, which is the
-// stride in the matrix's descriptor (PTX ISA, "Matrix Descriptor"). The permutation of shared memory follows the address
-// alone, so a square may begin at any pixel.
+// stride in the matrix's descriptor (PTX ISA, "Matrix Descriptor"). The permutation of shared memory follows the
+// address alone, so a square may begin at any pixel.
 //
 // Windows that step by s > 1 see each s-th row and column: planes of the input, one for each remainder. A gradient has
 // planes of results instead. Outside of an array the copies read zeros and write nothing.
 //
 // The host writes before this text: T, kDepth channels of a halo, kColumns maps of a tile, kTurned (filters have the
 // maps last), kWide by kHigh squares of a tile, kHalos and kStages places for halos and filters, kBias with the type
-// Bias, kRelu, kAnswers for results; multiply_add(sums, a, b, add), pair_of(x, y), and the numbers of Tables.
+// Bias, kRelu, kAllMaps; multiply_add(sums, a, b, add), pair_of(x, y), and the numbers of Tables.
 constexpr int kConsumers = 256, kSide = 8, kPixelBytes = kDepth * 2;
 constexpr int kFilterWidth = kTurned ? (kColumns < 64 ? kColumns : 64) : kDepth;  // numbers of a row in shared memory
 constexpr int kFilterBytes = kDepth * kColumns * 2, kStored = kColumns < 64 ? kColumns : 64;
