@@ -1,6 +1,7 @@
 // Two players: a discriminator that learns to tell samples from made ones, and a generator that learns to mislead it
 // (Goodfellow et al. 2014; Arjovsky et al. 2017).
 #include "models/adversarial.h"
+#include "models/check_outputs.h"
 #include "models/rule.h"
 
 namespace neon {
@@ -105,12 +106,16 @@ struct Adversarial : Parametrized<Rule, AdversarialParams> {
   }
 
   // D(x) (N,1) in f32 or f64.
-  static Expr judged(const RuleBatch& batch, Expr x) {
+  Expr judged(const RuleBatch& batch, Expr x) const {
     LayerContext& context = batch.context;
     const Expr y = as_rows(batch.network.forward_branch(context, kDiscriminatorBranch, x));
     if (y.shape()[1] != 1)
       fail(ErrorKind::config, "layers: the discriminator gives ", y.shape()[1],
            " numbers for a sample; end it with one, as Affine: {nout: 1} does");
+    if (!is_wasserstein() && !activation_of(y).starts_with("logistic"))
+      fail(ErrorKind::config, "layers: the cost ", params.func,
+           " takes a discriminator whose output is a probability; ",
+           "give its last layer activation: Logistic, or the rule func: wasserstein");
     return cast(y, context.arithmetic_dtype);
   }
 

@@ -182,4 +182,10 @@ void check_outputs(const Network& network, const LayerContext& context, const Co
   for (size_t i = 0; i < context.more_outputs.size(); ++i) check.check(i + 1, context.more_outputs[i]);
 }
 
+std::string activation_of(Expr y) {
+  const Node* node = &y.graph().producer(y);
+  while (node->op->is(ops::reshape) || node->op->is(ops::transpose)) node = &y.graph().producer(node->inputs[0]);
+  return std::string(node->op->name);
+}
+
 }  // namespace neon

@@ -16,4 +16,7 @@ struct Compared {
 // own.
 void check_outputs(const Network& network, const LayerContext& context, const Compared& with, Expr t, Expr y);
 
+// The op of the activation that made y, whatever moved its numbers since.
+std::string activation_of(Expr y);
+
 }  // namespace neon

@@ -76,6 +76,11 @@ struct ContrastiveDivergence : Parametrized<Rule, ContrastiveDivergenceParams> {
     return "";
   }
 
+  bool takes_shares(const Network& network) const override {
+    const RBM* rbm = machine(network);
+    return rbm && network.is_single() && rbm->params.visible == "binary";
+  }
+
   Step step(const RuleBatch& batch) const override {
     LayerContext& context = batch.context;
     const std::string& name = batch.network.last().name;

@@ -29,6 +29,12 @@ class Rule {
   // A line that says why these layers are not those that the rule trains, or nothing.
   virtual std::string objection(const Network& network) const = 0;
 
+  // Whether the samples must be numbers from 0 to 1.
+  virtual bool takes_shares(const Network& network) const {
+    (void)network;
+    return false;
+  }
+
   // How many players take turns, a program each, and in how many of the phase's first `steps` a player moves. The first
   // moves in every step.
   virtual int players() const { return 1; }

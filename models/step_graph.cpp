@@ -56,13 +56,6 @@ Expr mean_of_views(Expr y, int64_t views) {
   return reshape(mean(all, {0}), each);
 }
 
-// The op of the activation that made y, whatever moved its numbers since.
-std::string activation_of(Expr y) {
-  const Node* node = &y.graph().producer(y);
-  while (node->op->is(ops::reshape) || node->op->is(ops::transpose)) node = &y.graph().producer(node->inputs[0]);
-  return std::string(node->op->name);
-}
-
 void describe_outputs(StepGraph& step, const LayerContext& context, const DataLayout& data, const StepOptions& options,
                       Expr y) {
   for (const Expr output : all_outputs(context, data, y)) {

@@ -17,7 +17,7 @@ RunSetup::RunSetup(Experiment& experiment_, Data data_, RunOptions options_, Ran
   check_batch(options, step, layout);
   check_balance(params.class_weights, params.draws_by_class(), layout);
   check_class_weights(params.outputs, layout.targets);
-  check_target_range(experiment, data);
+  check_target_range(experiment, data, layout);
   if (params.reset_period > 0 && !layout.streams)
     fail_about("reset_period", "is for samples that are pieces of streams, whose states layers carry on; leave it out");
   epochs = options.epochs.value_or(params.epochs);
@@ -44,8 +44,8 @@ RunSetup::RunSetup(Experiment& experiment_, Data data_, RunOptions options_, Ran
 void check_trains_on_several(const Experiment& experiment) {
   for (const TrainedPhase& phase : experiment.phases())
     if (phase.source.rule)
-      fail(ErrorKind::config, "a net that trains by a rule trains in one process; take one device",
-           phase.name.empty() ? "" : text(" for phase ", in_quotes(phase.name)));
+      fail(ErrorKind::config, phase.name.empty() ? "" : text("phase ", in_quotes(phase.name), ": "),
+           "a net that trains by a rule trains on one device; leave -m and --gpus out");
 }
 
 RankOf RunSetup::rank() const {

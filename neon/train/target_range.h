@@ -5,7 +5,8 @@
 
 namespace neon {
 
-// Throws a config error where a cost of classes or of yes and no gets values below 0 or above 1.
-void check_target_range(const Experiment& experiment, const Data& data);
+// Throws a config error where a cost of classes or of yes and no, or a machine of binary units, gets values below 0 or
+// above 1.
+void check_target_range(const Experiment& experiment, const Data& data, const DataLayout& layout);
 
 }  // namespace neon

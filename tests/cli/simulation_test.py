@@ -83,7 +83,7 @@ class Simulation(Case):
             self.neon("check", "-b", "cpu", spec)
             for verb in ["check", "-m", "2"], ["program", "-m", "2"], ["program", "--devices", "2"], ["-m", "2"]:
                 self.refused(2, *verb, "-b", "cpu", spec,
-                             says="a net that trains by a rule trains in one process; take one device")
+                             says="a net that trains by a rule trains on one device; leave -m and --gpus out")
 
 
 if __name__ == "__main__":

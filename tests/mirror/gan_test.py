@@ -207,6 +207,8 @@ class Adversarial(support.Case):
                                   "GenerativeAdversarial; the last layer is Affine_0 (Affine)"),
                                  ("b", head + gan % (5, 1), "the generator makes samples (5), the data set has (4)"),
                                  ("c", head + gan % (4, 2), "the discriminator gives 2 numbers for a sample"),
+                                 ("g", head + gan % (4, 1), "the cost modified takes a discriminator whose output is a probability; "
+                                  "give its last layer activation: Logistic, or the rule func: wasserstein"),
                                  ("d", head + gan % (4, 1) + "datatype: f16\n", "Adversarial trains in f32 or f64"),
                                  ("e", head + gan % (4, 1) + "accumulate: 2\n", "a rule with two has turns of its own"),
                                  ("f", head + gan.replace("[2]", "[2, 3]") % (4, 1), "noise has 2 numbers")):

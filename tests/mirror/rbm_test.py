@@ -202,6 +202,27 @@ class RBMs(support.Case):
         for verb in [], ["check"]:
             self.refused(2, *verb, "d.yaml", says="a rule measures the images themselves, leave it out")
 
+    def test_binary_units_and_yes_or_no_take_numbers_from_0_to_1(self):
+        """Bytes as they are and normalised, and numbers of a file."""
+        digits, normal = "dataset: {Digits: {ntrain: 40, ntest: 10%s}}\n", "normalize: true\n"
+        rest = "optimizer: {SGD: {learning_rate: 0.01}}\nbatch_size: 10\nepochs: 1\n"
+        rbm = rest + "rule: CD\nlayers: [RBM: {nout: 3, init: Kaiming%s}]\n"
+        coder = rest.replace("epochs: 1\n", "") + "layers: [Affine: {nout: 10, init: Kaiming, activation: Softmax}]\ncost: CrossEntropyMulti\nphases:\n- name: coder\n" \
+            "  epochs: 1\n  reconstruct: true\n  cost: %s\n  layers: [Affine: {nout: 784, init: Kaiming, activation: Logistic}]\n- {name: end, epochs: 1}\n"
+        values = np.linspace(0, 1, 40 * 4, dtype="f4").reshape(40, 4)
+        np.savez(self.path("v.npz"), x_train=values)
+        np.savez(self.path("w.npz"), x_train=values * 1.5)
+        file = rest + "dataset: {NPZ: {path: %s.npz, y_train: '', y_test: ''}}\nlayers: [Affine: {nout: 4, init: Kaiming, activation: Logistic}]\ncost: CrossEntropyBinary\n"
+        for spec in digits % "" + rbm % "", digits % "" + normal + rbm % ", visible: gaussian", digits % "" + coder % "CrossEntropyBinary", \
+                digits % "" + normal + coder % "MeanSquared", file % "v":
+            self.neon(self.spec(spec))
+        for spec, says in ((digits % "" + normal + rbm % "", "rule: visible units that are binary take numbers between 0 and 1, and those of samples go to -"),
+                           (digits % ", sym_range: true" + rbm % "", "go to -1; leave normalize and sym_range out, or give the RBM visible: gaussian"),
+                           (digits % "" + normal + coder % "CrossEntropyBinary", "phase 'coder': the cost compares outputs between 0 and 1 with the samples, "
+                            "whose numbers go to -"),
+                           (file % "w", "cost: the cost compares outputs between 0 and 1 with the samples, whose numbers go to 1.009; leave")):
+            self.refused(2, self.spec(spec), says=says)
+
 
 if __name__ == "__main__":
     support.main()
