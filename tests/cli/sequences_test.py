@@ -113,7 +113,7 @@ class Sequences(Case):
         self.assertEqual(len(told["0"]), 1, out)
         self.refused(2, "check", self.spec(content.replace("  - Affine: {nout: 1", "  - RecurrentLast\n  - Affine: {nout: 5"), "l.yaml"),
                      says="each step of the targets (5, 1) has 1 number, and sequences have different lengths: keep the 5 steps")
-        machine = content[:content.index("layers:")] + ("layers: [RBM: {nout: 3, init: Kaiming}]\nrule: ContrastiveDivergence\noptimizer: "
+        machine = content[:content.index("layers:")] + ("layers: [RBM: {nout: 3, init: Kaiming, visible: gaussian}]\nrule: ContrastiveDivergence\noptimizer: "
                                                         "{GradientDescentMomentum: {learning_rate: 0.1}}\nbatch_size: 4\n")
         for verb in [], ["check"]:
             self.refused(2, *verb, self.write("rbm.yaml", machine), says=["rule: trains with every number of a sample", "(sequences: false)"])
