@@ -75,6 +75,24 @@ std::string other_set(const SampleMeaning& trained, const std::string& path) {
   return set(text("ImageFolder", at, ", size: ", size.to_string(), ", channels: ", trained.sample[0]));
 }
 
+// The data set, with the image parameters of the run's, for a list of photos where the net was trained with a folder,
+// and the other way round; "" where the run's own reads `path`.
+std::string other_images(const OpenedRun& opened, const std::string& path) {
+  const Setting& resolved = opened.experiment->params.dataset.resolved();
+  if (!resolved.is_map()) return "";
+  const auto& [name, own, where] = resolved.entries.at(0);
+  std::error_code ignored;
+  const bool folder = std::filesystem::is_directory(path, ignored) || is_tar_name(path);
+  const bool list = path.ends_with(".csv") || path.ends_with(".tsv");
+  std::string out;
+  if (name == "ImageFolder" && list) out = "dataset={ImageList: {missing: []";
+  if (name == "ImageList" && folder && opened.run.meaning.classes > 0) out = "dataset={ImageFolder: {test: 0";
+  if (out.empty()) return "";
+  for (const char* const key : {"size", "channels", "normalize", "on_bad_sample"})
+    if (const Setting* const value = own.find(key)) out += text(", ", key, ": ", value->to_string());
+  return text(out, ", path: ", as_json(std::filesystem::absolute(path).string()), "}}");
+}
+
 }  // namespace
 
 CommandLine line_for_data(const CommandLine& line, const OpenedRun& opened, const std::string& path) {
@@ -87,6 +105,11 @@ CommandLine line_for_data(const CommandLine& line, const OpenedRun& opened, cons
   const bool pattern = path.find_first_of("*{") != path.npos;
   if (!pattern && !std::filesystem::exists(path, ignored))
     fail(ErrorKind::data, path, ": there is no such file or folder", nearest_file(path));
+  if (std::string images = other_images(opened, path); !images.empty()) {
+    CommandLine out = line;
+    out.overrides.insert(out.overrides.begin(), std::move(images));
+    return out;
+  }
   overrides.set(*place, as_json(std::filesystem::absolute(path).string()));
   // No part of DATA is kept apart, and no file of the run's is read beside it.
   for (const char* const name : {"test", "validation", "folds", "fold", "test_list", "test_path", "validation_path"})

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import subprocess
 
 import numpy as np
 
@@ -213,6 +214,29 @@ class Evaluate(Case):
         for i in range(3):
             self.write(f"new/red/{i}.png", self.read(f"colours/test/{'blue' if i == 2 else 'red'}/{i}.png"))
         self.assertEqual(self.report("new")["report"]["confusion"], [[0, 0], [1, 2]])
+        # The same photos in a list.
+        self.write("new/list.csv", "file,class\n" + "".join(f"red/{i}.png,red\n" for i in range(3)))
+        self.assertEqual(self.report("new/list.csv")["report"]["confusion"], [[0, 0], [1, 2]])
+
+    def test_a_list_of_images(self):
+        """A folder and its archive for a net that was trained with a list; pixels are 0 to 255 there, and a class is named null."""
+        write_colours(self)
+        lines = [f"colours/{part}/{kind}/{i}.png,{'null' if kind == 'red' else kind}\n" for part in ("train", "test")
+                 for kind in ("blue", "red") for i in range(10)]
+        self.write("l.csv", "file,class\n" + "".join(lines))
+        self.write("c.yaml", "dataset: {ImageList: {path: l.csv, size: 8, normalize: false, test: 0.2, missing: []}}\nlayers:\n"
+                   "  - Affine: {nout: 2, init: {Gaussian: {scale: 0.001}}, activation: Softmax}\ncost: CrossEntropyMulti\nmetrics: [Accuracy]\n"
+                   "optimizer: {GradientDescentMomentum: {learning_rate: 0.0001}}\nbatch_size: 8\nepochs: 8\n")
+        self.neon("-r", "1", "-s", "m", "c.yaml")
+        for i in range(3):
+            self.write(f"new/null/{i}.png", self.read(f"colours/test/{'blue' if i == 2 else 'red'}/{i}.png"))
+        subprocess.run(["tar", "cf", "new.tar", "new"], cwd=self.path(""), check=True)
+        for data in "new", "new.tar":
+            found = self.report(data)
+            self.assertEqual(found["report"]["confusion"], [[0, 0], [1, 2]])
+            self.assertEqual([of["class"] for of in found["report"]["classes"]], ["blue", "null"])
+        self.write("new/list.csv", "file,class\n" + "".join(f"null/{i}.png,null\n" for i in range(3)))
+        self.assertEqual(self.report("new/list.csv")["report"]["confusion"], [[0, 0], [1, 2]])
 
     def test_a_generator_is_judged_by_the_noise_of_its_run(self):
         rng = np.random.default_rng(3)
