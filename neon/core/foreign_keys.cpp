@@ -16,6 +16,7 @@ struct ForeignKey {
 };
 constexpr const char* kKeep = "; write keep, the share of inputs that stays: keep: 0.7 for a rate of 0.3";
 constexpr const char* kOfOptimizer = "; the optimizer has it: optimizer: {Adam: {learning_rate: 0.001}}";
+constexpr const char* kValidation = "; the data set has it: dataset: {CSV: {path: FILE, validation: 0.1}}";
 constexpr const char* kBias = "; write bias: {Constant: 0} for a bias, and leave it out for none";
 constexpr ForeignKey kForeignKeys[] = {
     {"contrast_normalize", "normalize", "; write augment: [ContrastNormalize] beside dataset"},
@@ -90,7 +91,10 @@ constexpr ForeignKey kForeignKeys[] = {
     {"transform", "augment"},
     {"transforms", "augment"},
     {"validation_split", "validation"},
-    {"validation_split", "dataset", "; the data set has it: dataset: {CSV: {path: FILE, validation: 0.1}}"},
+    {"validation_split", "dataset", kValidation},
+    {"validation", "dataset", kValidation},
+    {"folds", "dataset", "; the data set has it: dataset: {CSV: {path: FILE, folds: 5, fold: 1}}"},
+    {"subset_pct", "dataset", "; the data set has it: dataset: {CSV: {path: FILE, subset_pct: 10}}"},
 };
 
 struct ForeignValue {
@@ -115,14 +119,12 @@ std::string foreign_key_hint(std::string_view key, const std::vector<std::string
 }
 
 std::string own_key(std::string_view key) {
-  const auto row = std::ranges::find(kForeignKeys, lower(key), &ForeignKey::foreign);
+  // A row that says which other object has the key names no word for it.
+  const auto names_it = [&](const ForeignKey& row) {
+    return row.foreign == lower(key) && !std::string_view(row.advice).starts_with("; the ");
+  };
+  const auto row = std::ranges::find_if(kForeignKeys, names_it);
   return std::string(row == std::end(kForeignKeys) ? key : row->own);
-}
-
-std::string foreign_value_hint(std::string_view key, std::string_view value) {
-  for (const ForeignValue& row : kForeignValues)
-    if (row.key == key && row.value == lower(value)) return row.advice;
-  return "";
 }
 
 }  // namespace neon
