@@ -127,4 +127,10 @@ std::string own_key(std::string_view key) {
   return std::string(row == std::end(kForeignKeys) ? key : row->own);
 }
 
+std::string foreign_value_hint(std::string_view key, std::string_view value) {
+  for (const ForeignValue& row : kForeignValues)
+    if (row.key == key && row.value == lower(value)) return row.advice;
+  return "";
+}
+
 }  // namespace neon
