@@ -35,6 +35,8 @@ class Pass {
   Expr run(const Chain& chain, Expr x, std::string shapes, int depth = 0, size_t branch = 0, int from = kSamples) {
     end_ = from;
     for (const Link& link : chain.links) {
+      if (predicts_labels_ && link.kind != kOfEachOutput)
+        guarded(link, shapes, [&]() -> Expr { refuse_after_decoder(link); });
       std::vector<Expr> inputs = inputs_of(link, x, shapes);
       std::vector<int> sources = sources_of(link);
       const size_t row = begin_row(link, depth, branch);
@@ -64,7 +66,14 @@ class Pass {
   Expr output_of(const std::string& name) const { return own_samples(context_, outputs_.at(name)); }
 
  private:
-  static constexpr int kSamples = -1, kNothing = -2;  // in place of a row
+  static constexpr int kSamples = -1, kNothing = -2;               // in place of a row
+  static constexpr std::string_view kOfEachOutput = "Activation";  // the layer that may follow a Seq2Seq
+
+  // A decoder predicts labels by its own outputs, of which a function of each alone keeps the largest the largest.
+  [[noreturn]] static void refuse_after_decoder(const Link& link) {
+    fail(ErrorKind::config, "the labels that Seq2Seq predicts are those of its decoder's outputs, which ", link.name,
+         " would change; end the net with Seq2Seq, and put what follows into its decoder");
+  }
 
   // Not what a layer passes on as it is.
   bool from_ops_of_its_own(Expr x) const {
@@ -123,7 +132,10 @@ class Pass {
     }
     if (number == 0) outputs = inputs;
     else sources = std::move(ends);
-    const Expr y = guarded(link, shapes, [&] { return container.merge(context_, outputs); });
+    const Expr y = guarded(link, shapes, [&] {
+      if (predicts_labels_ && outputs.size() > 1) refuse_after_decoder(link);
+      return container.merge(context_, outputs);
+    });
     keep_steps(context_, outputs[0], y);
     return y;
   }
@@ -170,6 +182,7 @@ class Pass {
     context_.tokens = tokens;
     context_.passed = nullptr;
     context_.memory = {};
+    predicts_labels_ = true;
     return y;
   }
 
@@ -256,6 +269,7 @@ class Pass {
   std::vector<LayerRow>* rows_;
   int first_node_ = 0;                 // of the layer that described itself last
   int end_ = kSamples;                 // the row of that layer
+  bool predicts_labels_ = false;       // a Seq2Seq has described itself
   std::map<std::string, int> places_;  // rows of layers
   std::map<std::string, Expr> outputs_;
   std::map<std::string, std::string> kinds_;  // of layers, by name

@@ -181,6 +181,17 @@ TEST_CASE("wrong encoders and decoders are refused in one line") {
              Contains("the decoder's layer GroupNorm_0 sees steps that follow"));
   CHECK_THAT(pair_refusal(pair_of(cells("GRU", "4"), layer_of("Conv", "fshape: 2, nofm: 3, causal: true"))),
              Contains("the decoder's layer Conv_0 sees steps before, which it does not keep"));
+  const std::string alone = pair_of(cells("GRU", "4"), cells("GRU", "4")), open = alone.substr(0, alone.size() - 1);
+  CHECK(pair_refusal(open + ", {Activation: Softmax}]") == "");
+  CHECK_THAT(
+      pair_refusal(open + ", {Affine: {nout: classes, init: Kaiming, activation: Softmax}}]"),
+      Contains("the labels that Seq2Seq predicts are those of its decoder's outputs, which Affine_1 would change; "
+               "end the net with Seq2Seq, and put what follows into its decoder"));
+  CHECK_THAT(pair_refusal("[{MergeSum: [" + alone + ", " + alone + "]}, {Activation: Softmax}]"),
+             Contains("are those of its decoder's outputs, which Seq2Seq_1 would change"));
+  CHECK_THAT(pair_refusal("[{MergeSum: [[" + layer_of("Embedding", "embedding_dim: 6") + "], " + alone +
+                          "]}, {Activation: Softmax}]"),
+             Contains("are those of its decoder's outputs, which MergeSum_0 would change"));
   CHECK_THAT(pair_refusal(pair_of(cells("GRU", "4"), cells("GRU", "4")), 0),
              Contains("Seq2Seq predicts labels, but the targets of the data set are no classes"));
   CHECK_THAT(pair_refusal("[" + layer_of("Embedding", "embedding_dim: 3") + ", " + layer_of("DotAttention", "") + "]"),
