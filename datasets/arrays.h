@@ -42,7 +42,7 @@ struct ArrayParams {
       "Class that ends the labels of each target, so that a Seq2Seq learns where to end. neon puts it behind the "
       "labels "
       "of all targets, unless all end with it. Without it, the labels are for cost: CTC.",
-      at_least(0));
+      closed(0, (1 << 24) - 1));
     p("scale", &ArrayParams::scale, "Factor of the inputs: the net gets input * scale + shift.");
     p("shift", &ArrayParams::shift, "Number added to the inputs after scaling.");
   }

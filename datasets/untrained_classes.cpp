@@ -23,9 +23,9 @@ std::vector<int64_t> untrained_of_target(const Data& data, size_t k) {
   return out;
 }
 
-// The same for several targets. A net that is evaluated may meet samples of some of its classes alone.
+// The same for several targets.
 void warn_of_untrained_targets(const Data& data, const DataContext& context) {
-  for (size_t k = 0; k < data.targets.size() && !context.some_classes; ++k) {
+  for (size_t k = 0; k < data.targets.size(); ++k) {
     const NamedTarget& target = data.targets[k];
     if (target.kind == TargetKind::number) continue;
     if (const auto untrained = untrained_of_target(data, k); !untrained.empty())
@@ -56,6 +56,7 @@ void warn_of_untrained_classes(const Data& data, const DataContext& context) {
 }  // namespace
 
 void warn_of_untrained(const Data& data, const DataContext& context) {
+  if (context.some_classes) return;  // a net that is evaluated may meet samples of some of its classes alone
   warn_of_untrained_classes(data, context);
   warn_of_untrained_targets(data, context);
 }

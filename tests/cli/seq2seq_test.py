@@ -113,7 +113,8 @@ class Sequences(Case):
         save(y[:, :4], y_test=ended[1100:, :4])
         self.assertIn("d.npz: y_test: row", self.neon(spec, "-e", "1", code=3).err)
         save(y[:, :4])
-        for change, says in (("classes=5", "end_class: 5 is not among the classes 0 to 4; give classes: 6"),
+        for change, says in (("end_class=99999999999", "end_class: 99999999999 is not in [0, 16777215]"),
+                             ("classes=5", "end_class: 5 is not among the classes 0 to 4; give classes: 6"),
                              ("label_sequences=false", "end_class: ends sequences of labels; give label_sequences: true")):
             self.assertIn(says, self.neon(spec, "-e", "1", "--set", f"dataset.NPZ.{change}", code=2).err)
         without_end = self.spec("dataset: {NPZ: {path: d.npz, sequences: true, label_sequences: true}}\nlayers:" + decoder, "w.yaml")

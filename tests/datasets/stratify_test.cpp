@@ -208,4 +208,6 @@ TEST_CASE("classes without a training sample are a warning that names them") {
   CHECK_THAT(of_several("34"), Catch::Contains(several + ": the target 'c': no training sample is of class '"));
   CHECK(warned("UniformRandom", {{"ntrain", "1"}, {"nout", "13"}, {"seed", "1"}})
             .ends_with(" and 2 more; the net cannot learn what it never sees"));
+  context.some_classes = true;  // of a net that is evaluated, and learns nothing
+  CHECK(warned("CSV", {{"path", path}, {"test", "0"}, {"subset_pct", "15"}}).empty());
 }
