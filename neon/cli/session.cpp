@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "datasets/image.h"
 #include "datasets/streaming.h"
 #include "neon/cli/arguments.h"
 #include "neon/cli/data_checks.h"
@@ -54,6 +55,17 @@ bool is_there(const std::string& path) {
        " prints a spec for a folder of images");
 }
 
+// The user's data where a spec is expected.
+void check_is_no_data(const std::string& path) {
+  const std::string_view plain = path.ends_with(".gz") ? std::string_view(path).substr(0, path.size() - 3) : path;
+  if (plain.ends_with(".csv") || plain.ends_with(".tsv"))
+    fail(ErrorKind::config, path, ": expected a spec, found a table's name; neon new table ", shell_word(path),
+         " prints a spec for it");
+  if (is_image_name(path))
+    fail(ErrorKind::config, path, ": expected a spec, found an image's name; neon new photos FOLDER prints a spec for ",
+         "a folder of images");
+}
+
 }  // namespace
 
 OpenedSpec open_spec(const CommandLine& line, const std::string& path) {
@@ -62,6 +74,7 @@ OpenedSpec open_spec(const CommandLine& line, const std::string& path) {
   if (path.ends_with(".safetensors") && is_there(path))
     fail(ErrorKind::config, path, ": expected a spec, found a checkpoint's name; neon resume ", path,
          " goes on with it");
+  if (is_there(path)) check_is_no_data(path);
   const Spec spec = load_spec(path, line.overrides, {values_of(line)});
   if (spec.notation == "0.9" && line.verbose < 2)
     print_message(

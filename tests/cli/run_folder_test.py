@@ -118,6 +118,9 @@ class RunFolder(support.Case):
             self.refused(3, words[0], "empty", *words[1:], says="empty: no best.safetensors or last.safetensors in this folder")
         self.refused(2, "runs/s-1", says="expected a spec, this is a run's folder; its spec is runs/s-1/spec.yaml, and neon resume runs/s-1 goes on")
         self.refused(2, "check", "empty", says="empty: expected a spec, this is a folder; neon new photos empty prints")
+        for data, says in ("t.csv", "neon new table t.csv prints"), ("t.tsv.gz", "neon new table t.tsv.gz prints"), ("p.JPG", "neon new photos FOLDER prints"):
+            self.write(data, "a,b\n1,2\n")
+            self.refused(2, "check", data, says=[data + ": expected a spec, found ", says])
         self.refused(3, "resume", "empty", says="empty: no last.safetensors in this folder; expected a run's folder")
 
     def test_a_run_goes_on_with_other_metrics(self):
