@@ -25,6 +25,9 @@ Tensor channels_first(const Tensor& x) {
 }
 
 [[noreturn]] void fail_size(const std::string& where, const ImageSize& size, const StoredData& stored) {
+  if (!stored.table.codes.empty() || !stored.table.features.empty())
+    fail(ErrorKind::data, where, ": is an image, and the net takes rows of a table",
+         stored.table.features.empty() ? "" : text(" with the columns ", list_text(stored.table.features)));
   fail(ErrorKind::data, where, ": an image of ", size.width, " x ", size.height, " pixels, the net takes ",
        stored.sample, "; scale it to that size, or train with size: ",
        stored.is_image() ? SampleSize(stored.sample[1], stored.sample[2]).to_string() : "N",

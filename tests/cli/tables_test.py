@@ -58,6 +58,12 @@ class Tables(Case):
         self.assertEqual(other.out, out)
         self.assertIn("left out, since the net was trained without: 'other'", other.err)
 
+    def test_an_image_is_no_row_of_a_table(self):
+        self.write_table()
+        self.neon("-r", "1", "-s", "m", "-e", "1", "t.yaml")
+        self.write("a.png", support.png(np.zeros((4, 3, 3), np.uint8)))
+        self.refused(3, "predict", "m", "a.png", says="a.png: is an image, and the net takes rows of a table with the columns color, size, when")
+
     def test_the_checkpoint_has_the_numbers_by_which_rows_are_coded(self):
         """The output of a net without hidden layers, computed from its weights and the columns in the file."""
         self.write_table()
