@@ -71,10 +71,7 @@ void check_files(const CommandLine& line, const Inspected& in) {
     print_message(text(options.model_file, ": ", taken.line()));
     print_warnings(taken.notes);
   }
-  if (!options.save_path.empty()) {
-    check_names(options);
-    check_place(options.save_path);
-  }
+  if (!options.save_path.empty()) check_names(options), check_place(options.save_path);
   if (!options.output_file.empty()) check_place(options.output_file);
   check_outputs(line, options);
 }
@@ -95,6 +92,7 @@ void inspect_graph(Inspected& out) {
   out.step = step_options(out.options, experiment.params);
   check_balance(experiment.params.class_weights, experiment.params.draws_by_class(), out.layout);
   check_class_weights(experiment.params.outputs, out.layout.targets);
+  check_class_weights(experiment.params.class_weights, out.check);
   if (out.check.train_size > 0) check_batch(out.options, out.step, out.layout);
   out.layout.held = samples_there(out.check, out.check.train_size, out.step.batch);
   for (const TrainedPhase& phase : experiment.phases()) {

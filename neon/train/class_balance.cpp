@@ -130,6 +130,16 @@ std::vector<double> weights_of_classes(const ClassWeights& weights, const Data& 
   return weights_of_classes(weights, classes_of(data));
 }
 
+void check_class_weights(const ClassWeights& weights, const DataCheck& check) {
+  const std::vector<std::string>& names = check.class_names;
+  if (!weights.is_given() || weights.balanced || names.empty()) return;
+  int64_t classes = check.classes;
+  while (classes > 0 && size_t(classes) <= names.size() && names[size_t(classes - 1)] == text("padding ", classes - 1))
+    --classes;
+  weights_of_classes(weights,
+                     {.names = names, .classes = check.classes, .padding = check.classes - classes, .counts = {}});
+}
+
 void set_class_weights(const ClassWeights& weights, const Data& data, Variables& variables) {
   if (!variables.has(kClassWeights)) return;
   const std::vector<double> each = weights_of_classes(weights, data);

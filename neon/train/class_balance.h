@@ -38,6 +38,10 @@ struct WeighedClasses {
 // that these have, so that the mean weight of a sample is 1. Throws a config error for weights of other classes.
 std::vector<double> weights_of_classes(const ClassWeights& weights, const WeighedClasses& of);
 
+// Throws a config error for weights of other classes than a data set's, as far as these are known by name. CIFAR-10's
+// classes of padding are known by their names, too.
+void check_class_weights(const ClassWeights& weights, const DataCheck& check);
+
 // Throws a config error where samples have no class each that could be drawn by, or no classes that could be weighed.
 void check_balance(const ClassWeights& weights, bool draws_by_class, const DataLayout& data);
 

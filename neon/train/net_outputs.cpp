@@ -29,6 +29,9 @@ void check_class_weights(const OutputSpecs& outputs, const std::vector<NamedTarg
     if (output.class_weights.is_given() && target != targets.end() && target->classes() == 0)
       fail_about("outputs", name, ": class_weights are for classes, and this target has ",
                  target->kind == TargetKind::labels ? "labels" : "numbers", "; leave them out");
+    if (output.class_weights.is_given() && !output.class_weights.balanced && target != targets.end())
+      weights_of_classes(output.class_weights,
+                         {"outputs", name + ": class_weights: ", target->names, target->classes(), 0, {}});
   }
 }
 

@@ -101,7 +101,15 @@ epochs: 20
                           ("class_weights: {setosa: 2, virginca: 1}", "class_weights: no class is named 'virginca'; did you mean virginica?"),
                           ("class_weights: [1, -2, 1]", "-2"), ("class_weights: [0, 0, 0]", "are all 0"), ("class_weights: equal", "balanced, [number, ...] or {class: number}"),
                           ("sampling: equal", "balanced"), ("sampling: balanced\nshuffle: false", "balanced sampling draws an order")):
-            self.refused(2, self.spec(IRIS + key + "\n"), says=says)
+            for verb in [], ["check"]:
+                self.refused(2, *verb, self.spec(IRIS + key + "\n"), says=says)
+        # Photos, which check does not read.
+        support.write_colours(self)
+        photos = self.write("p.yaml", IRIS.replace("Iris", "{ImageFolder: {path: colours}}").replace("nout: 3", "nout: 2"))
+        for weights, says in ("[1, 2, 3]", "has 3 numbers, the data set has 2 classes"), ("{rde: 2}", "no class is named 'rde'; did you mean red?"):
+            for verb in [], ["check"]:
+                self.refused(2, *verb, photos, "--set", "class_weights=" + weights, says="class_weights: " + says)
+        self.assertIn("2 classes", self.neon("check", photos, "--set", "class_weights={red: 2}").out)
         numbers = self.spec(IRIS.replace("Iris", "{Iris: {autoencoder: true}}").replace("nout: 3", "nout: 4").replace("CrossEntropyMulti", "MeanSquared"))
         for verb in [], ["check"]:
             self.refused(2, *verb, numbers, "--set", "class_weights=balanced", says="class_weights: is for classes, and the data set has none")
