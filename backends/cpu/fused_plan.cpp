@@ -17,9 +17,10 @@ bool Walk::uniform(int64_t stride) const {
 
 namespace {
 
-constexpr int64_t kTileBytes = 4096;        // of a register, where the domain allows
-constexpr int64_t kOuterTileBytes = 32768;  // whole columns take more
-constexpr int64_t kWidestTallTile = 512;    // columns; with more, rows of a tile would be too few
+constexpr int64_t kTileBytes = 4096;                            // of a register, where the domain allows
+constexpr int64_t kOuterTileBytes = 32768;                      // whole columns take more
+constexpr int64_t kCacheBytes = 65536, kLeastPartBytes = 8192;  // of all buffers; of one
+constexpr int64_t kWidestTallTile = 512;                        // columns; with more, rows of a tile would be too few
 
 // The loop of an op whose inputs in `mask` are single numbers; null if no such loop exists.
 template <typename R>
@@ -59,7 +60,10 @@ class Planner {
     choose_tiles();
     find_direct_stores();
     assign_buffers();
-    if (plan_.tall) plan_passes(plan_);
+    if (plan_.tall) {
+      choose_parts();
+      plan_passes(plan_);
+    }
     return std::move(plan_);
   }
 
@@ -154,9 +158,17 @@ class Planner {
         plan_.tile_rows =
             std::clamp<int64_t>(elements / std::max<int64_t>(plan_.columns, 1), 1, std::max<int64_t>(plan_.rows, 1));
     }
+    plan_.part_rows = plan_.tile_rows;
     auto tiles = [](int64_t all, int64_t one) { return one ? (all + one - 1) / one : 0; };
     plan_.row_tiles = plan_.stacks * tiles(plan_.rows_of_stack(), plan_.tile_rows);
     plan_.column_tiles = tiles(plan_.columns, plan_.tile_columns);
+  }
+
+  // Parts of a tall tile: as many rows as keep the buffers in the fastest cache, about.
+  void choose_parts() {
+    const int64_t bytes = std::clamp(kCacheBytes / std::max(plan_.buffers, 1), kLeastPartBytes, kOuterTileBytes);
+    plan_.part_rows =
+        std::clamp<int64_t>(bytes / int64_t(sizeof(R)) / plan_.tile_columns, 1, std::max<int64_t>(plan_.tile_rows, 1));
   }
 
   // Whether whole columns would not fit a tile. The place of a largest is not known from parts of a column.

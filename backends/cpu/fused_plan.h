@@ -4,9 +4,9 @@
 // The domain becomes rows × columns, either possibly of several axes. The body runs tile by tile: some rows by
 // some columns, few enough that the registers stay in the first-level cache. With reduced axes that trail
 // (inner) a tile has whole rows and kept indices are rows; with reduced axes that lead (outer) it has whole
-// columns and kept indices are columns; where columns are too long for that (tall), a tile has some of their rows, and
-// the tiles are walked in several passes, as fused_passes.cpp says. Kept axes before the reduced ones of an outer fold
-// make stacks of rows, each with columns of its own: (K,R,C) is K stacks of R rows.
+// columns and kept indices are columns; where columns are too long for that (tall), a tile has some of their rows,
+// taken part by part, and the tiles are walked in several passes, as fused_passes.cpp says. Kept axes before the
+// reduced ones of an outer fold make stacks of rows, each with columns of its own: (K,R,C) is K stacks of R rows.
 #pragma once
 #include <vector>
 
@@ -97,7 +97,8 @@ template <typename R>
 struct SegmentPlan {
   Fold fold = Fold::none;
   int64_t rows = 1, columns = 1, tile_rows = 1, tile_columns = 1, row_tiles = 1, column_tiles = 1;
-  int64_t stacks = 1;  // rows and row_tiles are those of all stacks
+  int64_t stacks = 1;     // rows and row_tiles are those of all stacks
+  int64_t part_rows = 1;  // that a thread works on at once: tall tiles have several such parts
   std::vector<RegisterPlan<R>> registers;
   std::vector<StorePlan> stores;
   struct Total {
@@ -115,7 +116,7 @@ struct SegmentPlan {
   int64_t tiles() const { return row_tiles * column_tiles; }
   int64_t rows_of_stack() const { return rows / stacks; }
   int64_t row_tiles_of_stack() const { return row_tiles / stacks; }
-  int64_t buffer_elements() const { return (tile_rows * tile_columns + 15) / 16 * 16; }
+  int64_t buffer_elements() const { return (part_rows * tile_columns + 15) / 16 * 16; }
 };
 
 // Says which passes a tall segment takes.

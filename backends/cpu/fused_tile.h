@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backends/cpu/fused_plan.h"
+#include "backends/cpu/fused_place.h"
 
 namespace neon::cpu {
 
@@ -17,50 +17,6 @@ void draw(const RegisterPlan<R>& reg, const Run& run, int64_t first, R* to, int6
   else random.uniform_f64(key, uint64_t(first), to, n);
 }
 
-// The results of a tall segment's reductions in the columns of all stacks: for each row of tiles, and altogether.
-template <typename R>
-struct Columns {
-  explicit Columns(const SegmentPlan<R>& plan)
-      : width(plan.stacks * plan.columns),
-        values(plan.reductions.size() * size_t(width)),
-        partials(values.size() * size_t(plan.tall ? plan.row_tiles_of_stack() : 0)) {}
-  R* value(int slot) { return values.data() + slot * width; }
-  R* partial(int64_t row_tile, int slot) { return partials.data() + row_tile * int64_t(values.size()) + slot * width; }
-  int64_t width;
-  std::vector<R> values, partials;
-};
-
-// The tile that a thread works on: rows and columns of its segment. A tall segment has its rows in stacks.
-template <typename R>
-class TilePlace {
- public:
-  explicit TilePlace(const SegmentPlan<R>& plan) : plan_(plan) {}
-
-  // Goes to a tile, and returns whether it has another number of elements than the one before.
-  bool enter(int64_t tile) {
-    const int64_t row_tile = tile / plan_.column_tiles, column_tile = tile % plan_.column_tiles;
-    const int64_t of_stack = plan_.row_tiles_of_stack(), all_rows = plan_.rows_of_stack();
-    const int64_t row_in_stack = row_tile % of_stack * plan_.tile_rows, before = elements();
-    stack = row_tile / of_stack;
-    row = stack * all_rows + row_in_stack;
-    column = column_tile * plan_.tile_columns;
-    rows = std::min(plan_.tile_rows, all_rows - row_in_stack);
-    columns = std::min(plan_.tile_columns, plan_.columns - column);
-    return elements() != before;
-  }
-
-  int64_t elements() const { return rows * columns; }
-  int64_t kept() const { return plan_.fold == Fold::outer ? columns : rows; }
-  int64_t first_kept() const { return plan_.fold == Fold::outer ? stack * plan_.columns + column : row; }
-  int64_t flat() const { return row * plan_.columns + column; }
-  bool contiguous() const { return rows == 1 || columns == plan_.columns; }
-
-  int64_t stack = 0, row = 0, column = 0, rows = 0, columns = -1;
-
- private:
-  const SegmentPlan<R>& plan_;
-};
-
 template <typename R>
 class TileRunner {
  public:
@@ -70,12 +26,14 @@ class TileRunner {
     for (size_t b = 0; b < buffers_.size(); ++b)
       buffers_[b] = static_cast<R*>(memory_.data()) + int64_t(b) * plan.buffer_elements();
     singles_ = Tensor(dtype_of<R>(), {int64_t(plan.registers.size()) * 16});
+    spread_rows_.resize(plan.registers.size());
   }
 
   // Once before the tiles of a run: the numbers that are the same everywhere.
   void begin(const Run& run) {
     run_ = &run;
     fresh_ = true;
+    std::ranges::fill(spread_rows_, 0);
     for (size_t i = 0; i < plan_.registers.size(); ++i)
       if (plan_.registers[i].reach == Reach::scalar) {
         R* place = static_cast<R*>(singles_.data()) + i * 16;
@@ -98,22 +56,13 @@ class TileRunner {
 
   // Runs one pass of a tall segment over a tile.
   void run_pass(int pass, int64_t tile, R* partials, Columns<R>& columns) {
-    fresh_ = at_.enter(tile) || fresh_;
-    const bool last = pass == plan_.last_pass();
-    stores_ = last;
-    for (int i : plan_.passes[size_t(pass)]) {
-      const RegisterPlan<R>& reg = plan_.registers[size_t(i)];
-      if (reg.load.index) fetch_ahead(reg.load);
-      if (reg.kind == Instruction::Kind::reduce) {
-        const int64_t row_tile = tile / plan_.column_tiles % plan_.row_tiles_of_stack();
-        if (reg.known <= pass) registers_[size_t(i)] = columns.value(reg.reduction_slot) + at_.first_kept();
-        else fold(reg, columns.partial(row_tile, reg.reduction_slot) + at_.first_kept());
-      } else if (reg.reach != Reach::scalar) {
-        evaluate(size_t(i));
-      }
+    const int64_t stack = at_.stack, column = at_.column;
+    for (part_ = 0; part_ == 0 || !at_.is_last; ++part_) {
+      fresh_ = at_.enter(tile, part_) || fresh_;
+      if (part_ == 0 && (at_.stack != stack || at_.column != column)) std::ranges::fill(spread_rows_, 0);
+      run_part(pass, tile, partials, columns);
     }
-    if (last) finish(tile, partials, Reach::full);
-    fresh_ = false;
+    part_ = 0;
   }
 
   // After all passes, what there is one of for every column.
@@ -134,14 +83,36 @@ class TileRunner {
   }
 
  private:
+  void run_part(int pass, int64_t tile, R* partials, Columns<R>& columns) {
+    const bool last = pass == plan_.last_pass();
+    stores_ = last;
+    for (int i : plan_.passes[size_t(pass)]) {
+      const RegisterPlan<R>& reg = plan_.registers[size_t(i)];
+      if (reg.load.index) fetch_ahead(reg.load);
+      if (reg.kind == Instruction::Kind::reduce) {
+        const int64_t row_tile = tile / plan_.column_tiles % plan_.row_tiles_of_stack();
+        if (reg.known <= pass) registers_[size_t(i)] = columns.value(reg.reduction_slot) + at_.first_kept();
+        else fold(reg, columns.partial(row_tile, reg.reduction_slot) + at_.first_kept());
+      } else if (reg.reach != Reach::scalar) {
+        evaluate(size_t(i));
+      }
+    }
+    if (last) finish(tile, partials, Reach::full);
+    fresh_ = false;
+  }
+
   // Totals and stores of full registers, or of those that are not.
   void finish(int64_t tile, R* partials, Reach reach) {
     const auto is_meant = [&](int reg) {
       return (plan_.registers[size_t(reg)].reach == Reach::full) == (reach == Reach::full);
     };
     for (size_t t = 0; t < plan_.totals.size(); ++t) {
-      if (is_meant(plan_.totals[t].reg)) partials[t] = total(plan_.totals[t], tile);
-      else if (reach == Reach::full) partials[t] = fold_run(plan_.totals[t].kind, nullptr, 0);
+      if (is_meant(plan_.totals[t].reg)) {
+        const R both[] = {total(plan_.totals[t], tile), partials[t]};
+        partials[t] = fold_run(plan_.totals[t].kind, both, part_ > 0 ? 2 : 1);
+      } else if (reach == Reach::full) {
+        partials[t] = fold_run(plan_.totals[t].kind, nullptr, 0);
+      }
     }
     for (size_t s = 0; s < plan_.stores.size(); ++s)
       if (is_meant(plan_.stores[s].reg)) store(plan_.stores[s], int(s), tile);
@@ -199,7 +170,7 @@ class TileRunner {
       const auto& input = plan_.registers[size_t(reg.inputs[k])];
       inputs[k] = registers_[size_t(reg.inputs[k])];
       if (input.reach == Reach::scalar || (full && input.reach == Reach::kept && at_.kept() == 1)) mask |= 1u << k;
-      else if (full && input.reach == Reach::kept) inputs[k] = spread(input, inputs[k]);
+      else if (full && input.reach == Reach::kept) inputs[k] = spread(reg.inputs[k], inputs[k]);
     }
     if (!reg.functions[mask]) {
       for (size_t k = 0; k < reg.inputs.size(); ++k)
@@ -213,12 +184,15 @@ class TileRunner {
     reg.functions[mask](inputs, to, full ? at_.elements() : at_.kept());
   }
 
-  // Kept numbers repeated over the reduced indices of the tile.
-  const R* spread(const RegisterPlan<R>& reg, const R* kept_numbers) {
-    R* to = buffers_[size_t(reg.expanded)];
-    for (int64_t r = 0; r < at_.rows; ++r) {
-      if (plan_.fold == Fold::outer) std::copy_n(kept_numbers, at_.columns, to + r * at_.columns);
-      else std::fill_n(to + r * at_.columns, at_.columns, kept_numbers[r]);
+  // Kept numbers repeated over the reduced indices of the part. In a pass over a tall segment, parts with the same
+  // columns share them.
+  const R* spread(int reg, const R* kept_numbers) {
+    R* to = buffers_[size_t(plan_.registers[size_t(reg)].expanded)];
+    int64_t& there = spread_rows_[size_t(reg)];
+    if (!plan_.tall) there = 0;
+    for (; there < at_.rows; ++there) {
+      if (plan_.fold == Fold::outer) std::copy_n(kept_numbers, at_.columns, to + there * at_.columns);
+      else std::fill_n(to + there * at_.columns, at_.columns, kept_numbers[there]);
     }
     return to;
   }
@@ -309,7 +283,7 @@ class TileRunner {
     const auto& plan = plan_.registers[size_t(reg)];
     const R* at = registers_[size_t(reg)];
     if (plan.reach == Reach::full) return at;
-    if (plan.reach == Reach::kept) return spread(plan, at);
+    if (plan.reach == Reach::kept) return spread(reg, at);
     R* to = buffers_[size_t(plan.expanded)];
     std::fill_n(to, at_.elements(), *at);
     return to;
@@ -327,6 +301,7 @@ class TileRunner {
     return 0;
   }
 
+  // Joins what a part behind the first folds to what is there.
   void fold(const RegisterPlan<R>& reg, R* to) {
     const R* from = full(reg.inputs[0]);
     if (plan_.fold != Fold::outer) {
@@ -354,7 +329,12 @@ class TileRunner {
         std::copy_n(from + pairs * at_.columns, at_.columns, half + pairs * at_.columns);
       from = half;
     }
-    std::copy_n(from, at_.columns, to);
+    if (part_ == 0) {
+      std::copy_n(from, at_.columns, to);
+    } else {
+      const R* inputs[] = {to, from};
+      reg.functions[0](inputs, to, at_.columns);
+    }
   }
 
   // A single number counts once, in the first tile.
@@ -389,8 +369,10 @@ class TileRunner {
   std::vector<R*> buffers_;
   Tensor memory_, singles_;
   const Run* run_ = nullptr;
-  bool stores_ = true;  // what is computed is stored at once
-  bool fresh_ = true;   // nothing in the buffers can be kept
+  std::vector<int64_t> spread_rows_;  // by register: rows that its numbers are repeated in
+  int64_t part_ = 0;                  // of the tile
+  bool stores_ = true;                // what is computed is stored at once
+  bool fresh_ = true;                 // nothing in the buffers can be kept
 };
 
 }  // namespace neon::cpu

@@ -1,0 +1,57 @@
+// Where a thread is in a segment, and what its reductions have of each row of tiles.
+#pragma once
+#include <algorithm>
+#include <vector>
+
+#include "backends/cpu/fused_plan.h"
+
+namespace neon::cpu {
+
+// The results of a tall segment's reductions in the columns of all stacks: for each row of tiles, and altogether.
+template <typename R>
+struct Columns {
+  explicit Columns(const SegmentPlan<R>& plan)
+      : width(plan.stacks * plan.columns),
+        values(plan.reductions.size() * size_t(width)),
+        partials(values.size() * size_t(plan.tall ? plan.row_tiles_of_stack() : 0)) {}
+  R* value(int slot) { return values.data() + slot * width; }
+  R* partial(int64_t row_tile, int slot) { return partials.data() + row_tile * int64_t(values.size()) + slot * width; }
+  int64_t width;
+  std::vector<R> values, partials;
+};
+
+// The part of a tile that a thread works on: rows and columns of its segment. A tall segment has its rows in stacks.
+template <typename R>
+class TilePlace {
+ public:
+  explicit TilePlace(const SegmentPlan<R>& plan) : plan_(plan) {}
+
+  // Goes to a part of a tile, and returns whether it has another number of elements than the one before.
+  bool enter(int64_t tile, int64_t part = 0) {
+    const int64_t row_tile = tile / plan_.column_tiles, column_tile = tile % plan_.column_tiles;
+    const int64_t of_stack = plan_.row_tiles_of_stack(), all_rows = plan_.rows_of_stack();
+    const int64_t first = row_tile % of_stack * plan_.tile_rows, end = std::min(first + plan_.tile_rows, all_rows);
+    const int64_t row_in_stack = first + part * plan_.part_rows, before = elements();
+    stack = row_tile / of_stack;
+    row = stack * all_rows + row_in_stack;
+    column = column_tile * plan_.tile_columns;
+    rows = std::min(plan_.part_rows, end - row_in_stack);
+    is_last = row_in_stack + rows == end;
+    columns = std::min(plan_.tile_columns, plan_.columns - column);
+    return elements() != before;
+  }
+
+  int64_t elements() const { return rows * columns; }
+  int64_t kept() const { return plan_.fold == Fold::outer ? columns : rows; }
+  int64_t first_kept() const { return plan_.fold == Fold::outer ? stack * plan_.columns + column : row; }
+  int64_t flat() const { return row * plan_.columns + column; }
+  bool contiguous() const { return rows == 1 || columns == plan_.columns; }
+
+  int64_t stack = 0, row = 0, column = 0, rows = 0, columns = -1;
+  bool is_last = true;  // of the tile's parts
+
+ private:
+  const SegmentPlan<R>& plan_;
+};
+
+}  // namespace neon::cpu
