@@ -103,7 +103,7 @@ std::string rival_of(const LoweredKernel& kernel, const Lowered& lowered, const 
     return options.timed || (places >= kManyPlaces && tiles->filled() >= kWellFilled) ? kTiles : "";
   }
   if (const auto tiles = is_product ? std::nullopt : tiles_of_filters(kernel, lowered.graph, device))
-    return options.timed || tiles->tables.places >= kManyPlaces ? kTiles : "";
+    return options.timed || (tiles->tables.places >= kManyPlaces && tiles->filled() >= kWellFilled) ? kTiles : "";
   const bool is_turned = !is_product && !options.tf32 && is_turnable(kernel, lowered.graph);
   if (!is_product && !is_turned) return "";
   if (!options.timed && !is_surely_faster(kernel, lowered.graph, options, is_product)) return "";

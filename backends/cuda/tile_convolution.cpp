@@ -17,7 +17,8 @@ class TileKernel : public OperandsKernel {
         device_(std::move(device)),
         code_(code_of(of.source(), device_, cold)),
         function_(code_->function("kernel")) {
-    check(cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, int(of_.shared_bytes())),
+    // The most, since kernels of other sizes share the code.
+    check(cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, int(kMostShared)),
           "asking for shared memory");
   }
   const char* library() const override { return kTiles; }

@@ -16,7 +16,7 @@ namespace neon::cuda {
 
 namespace {
 
-constexpr int kMostStages = 8, kLeastStages = 3;
+constexpr int kMostFilterPlaces = 8, kLeastFilterPlaces = 3;
 // Sums of a thread: more would not fit its registers.
 constexpr int kMostSums = 128;
 
@@ -74,7 +74,7 @@ void set_tiles(TileConvolution& c) {
 // Places in shared memory: two for halos where that leaves enough for filters.
 bool set_places(TileConvolution& c) {
   for (c.halos = 2; c.halos > 0; --c.halos)
-    for (c.stages = kMostStages; c.stages >= kLeastStages; --c.stages)
+    for (c.stages = kMostFilterPlaces; c.stages >= kLeastFilterPlaces; --c.stages)
       if (c.shared_bytes() <= kMostShared) return true;
   return false;
 }
@@ -122,7 +122,6 @@ std::optional<TileConvolution> TileConvolution::of(const LoweredKernel& kernel, 
   c.to = graph.shape(kernel.outputs[0]);
   if (!fits_tiles(kernel, graph, c.gradient ? c.to : c.from, c.gradient ? c.from : c.to, c.filters, arch)) return {};
   const Windows windows = windows_of(kernel.attributes, {c.filters[1], c.filters[2]});
-  if (windows.strides[0] * windows.strides[1] > kMostPlanes) return {};
   c.dtype = graph.dtype(kernel.inputs[0]);
   if (kernel.bias()) c.bias = graph.dtype(kernel.bias());
   c.relu = kernel.relu();

@@ -30,7 +30,7 @@ struct TileTables {
 };
 
 struct TileConvolution {
-  // None where fits_tiles() says no, windows make more planes than there is room for, or halos do not fit.
+  // None where fits_tiles() says no, or halos do not fit.
   static std::optional<TileConvolution> of(const LoweredKernel& kernel, const Graph& graph, int arch, int processors);
 
   int64_t halo_bytes() const { return (int64_t(tables.pixels) * depth * 2 + 1023) / 1024 * 1024; }

@@ -18,7 +18,8 @@ class TileFiltersKernel : public OperandsKernel {
         code_(code_of(of.source(), device_, cold)),
         multiply_(code_->function("kernel")),
         add_(code_->function("add_slices")) {
-    check(cuFuncSetAttribute(multiply_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, int(of_.shared_bytes())),
+    // The most, since kernels of other sizes share the code.
+    check(cuFuncSetAttribute(multiply_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, int(kMostShared)),
           "asking for shared memory");
   }
   const char* library() const override { return kTiles; }

@@ -18,7 +18,7 @@ namespace neon::cuda {
 namespace {
 
 constexpr int kMostSquares = 8, kMostFilterStages = 4, kLeastFilterStages = 2;
-constexpr int kMostColumns = 192;  // of a product: a thread's registers hold 96 sums
+constexpr int kMostRunColumns = 192;  // of a product: a thread's registers hold 96 sums
 
 // A run before its halo is known: the plane's pixel that the first place meets.
 struct FoundRun {
@@ -112,7 +112,6 @@ std::optional<TileFilters> TileFilters::of(const LoweredKernel& kernel, const Gr
   c.filters = graph.shape(kernel.outputs[0]);
   if (!fits_tiles(kernel, graph, c.input, c.given, c.filters, arch)) return {};
   const Windows windows = windows_of(kernel.attributes, {c.filters[1], c.filters[2]});
-  if (windows.strides[0] * windows.strides[1] > kMostPlanes) return {};
   c.planes = planes_of(windows);
   const int64_t common = std::gcd(windows.strides[1], windows.dilation[1]);
   c.tables.step_of_pixels = int(windows.dilation[1] / common);
@@ -121,7 +120,7 @@ std::optional<TileFilters> TileFilters::of(const LoweredKernel& kernel, const Gr
   const std::vector<TileMeeting> meetings = meetings_forward(windows);
   double least = std::numeric_limits<double>::infinity();
   TileFilters best;
-  for (c.run = 1; c.run * c.depth <= kMostColumns; ++c.run) {
+  for (c.run = 1; c.run * c.depth <= kMostRunColumns; ++c.run) {
     const std::vector<FoundRun> runs = runs_of(meetings, int(c.planes.size()), c.run);
     for (c.wide = 1; c.wide <= kMostSquares; ++c.wide)
       for (c.high = 1; c.wide * c.high <= kMostSquares; ++c.high) {
@@ -141,6 +140,11 @@ int64_t TileFilters::shared_bytes() const {
 
 int64_t TileFilters::blocks() const {
   return int64_t(tables.groups) * tables.along * tables.slices * quotient_up(tables.channels, depth);
+}
+
+double TileFilters::filled() const {
+  const int64_t wanted = given[1] * given[2], made = int64_t(tables.across) * wide * tables.down * high;
+  return double(wanted) / double(made * kSquareSide * kSquareSide);
 }
 
 size_t TileFilters::workspace_bytes() const { return size_t(tables.slices * filters.elements()) * sizeof(float); }

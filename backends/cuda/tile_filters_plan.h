@@ -27,7 +27,7 @@ struct FilterTables {
 };
 
 struct TileFilters {
-  // None where the kernel has no such, as with TileConvolution.
+  // None where fits_tiles() says no, or tiles and halos do not fit.
   static std::optional<TileFilters> of(const LoweredKernel& kernel, const Graph& graph, int arch, int processors);
 
   int64_t tile_bytes() const { return int64_t(wide) * high * kSquareSide * kSquareSide * kMapsOfTile * 2; }
@@ -36,6 +36,8 @@ struct TileFilters {
   int64_t blocks() const;
   // Bytes of the slices, each of which has sums of f32 for all filters.
   size_t workspace_bytes() const;
+  // The share of the products of pixels that are the given gradient's.
+  double filled() const;
   std::string source() const;
 
   DType dtype = DType::f16;

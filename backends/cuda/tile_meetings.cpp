@@ -7,7 +7,7 @@ namespace neon::cuda {
 
 namespace {
 
-constexpr int kHopper = 90;  // whose instructions these are
+constexpr int kTileArch = 90;  // whose instructions these are
 constexpr int64_t kLeastImages = 8;
 constexpr double kLeastWork = 1e9;  // operations; of less, launches are most of the time
 
@@ -54,11 +54,15 @@ int tile_depth(int64_t channels) { return channels <= 16 ? 16 : channels <= 32 ?
 bool fits_tiles(const LoweredKernel& kernel, const Graph& graph, const Shape& x, const Shape& y, const Shape& filters,
                 int arch) {
   const DType dtype = graph.dtype(kernel.inputs[0]);
-  if (arch != kHopper || x.rank() != 4 || (dtype != DType::f16 && dtype != DType::bf16)) return false;
+  if (arch != kTileArch || x.rank() != 4 || (dtype != DType::f16 && dtype != DType::bf16)) return false;
   if (graph.dtype(kernel.inputs[1]) != dtype || graph.dtype(kernel.outputs[0]) != dtype || kernel.addend())
     return false;
   if (kernel.attributes.integer("groups") != 1 || x.elements() == 0 || y.elements() == 0) return false;
   const int64_t places = filters[1] * filters[2];
+  const Windows windows = windows_of(kernel.attributes, {filters[1], filters[2]});
+  // Each plane has pixels, and there are few.
+  if (windows.strides[0] > x[1] || windows.strides[1] > x[2]) return false;
+  if (windows.strides[0] * windows.strides[1] > kMostPlanes) return false;
   if (x[3] % 8 || y[3] % 8 || x[0] < kLeastImages || places < 2 || places > kMostPlaces) return false;
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   if (std::max({x.elements(), y.elements(), filters.elements()}) > kMost) return false;

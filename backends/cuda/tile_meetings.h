@@ -32,8 +32,8 @@ std::vector<Plane> planes_of(const Windows& windows);
 int tile_depth(int64_t channels);
 
 // Whether a convolution of x (N,H,W,C) and filters (K,R,S,C) to y (N,P,Q,K), or a gradient of one, may be made in
-// tiles: in f16 or bf16, without groups and addend, with several places, channels that are a multiple of 8, some work,
-// on compute capability 9.0.
+// tiles: in f16 or bf16, without groups and addend, with several places, channels that are a multiple of 8, few planes
+// that all have pixels, some work, on compute capability 9.0.
 bool fits_tiles(const LoweredKernel& kernel, const Graph& graph, const Shape& x, const Shape& y, const Shape& filters,
                 int arch);
 

@@ -188,6 +188,17 @@ TEST_CASE("other convolutions are not made in tiles") {
   OpCase small = c;
   small.inputs[0].shape = small.inputs[0].shape.with(0, 4);
   CHECK(!plan_of(small));
+  // A plane of each second column would have none.
+  const std::vector<int64_t> ones{1, 1}, twos{2, 2};
+  const OpCase narrow{
+      "convolution",
+      "one column",
+      {{{8, 4001, 1, 64}}, {{64, 3, 3, 64}}},
+      {{"strides", twos}, {"padding", std::vector<int64_t>(4, 1)}, {"dilation", ones}, {"groups", int64_t(1)}}};
+  CHECK(!plan_of(narrow));
+  OpCase broad = narrow;
+  broad.inputs[0].shape = {8, 4001, 2, 64};
+  CHECK(plan_of(broad));
 }
 
 TEST_CASE("convolutions in tiles and their gradients compile") {

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "backends/graph/expression.h"
 #include "backends/graph/windows.h"
@@ -79,4 +80,35 @@ TEST_CASE("convolutions in tiles add biases and take relu, which keeps NaN, also
       CHECK(broken == 25 * 72);  // the windows that see it
       CHECK(std::isnan(y.at(at(3, 8, 22) * 72 + 71)));
     }
+}
+
+TEST_CASE("convolutions whose halos are unlike share a kernel's code, on the GPU") {
+  const Shape image{64, 32, 32, 32};
+  const std::vector<std::pair<const char*, int64_t>> filters{{"large", 5}, {"small", 3}};
+  Graph graph;
+  const Value x = graph.input("x", DType::f16, image);
+  for (const auto& [name, side] : filters) {
+    const Windows windows{{side, side}, {1, 1}, {side / 2, side / 2}, {side / 2, side / 2}, {1, 1}};
+    const Value w = graph.input(text("w of ", name), DType::f16, {32, side, side, 32});
+    graph.output(name, convolution(graph, x, w, windows, 1));
+  }
+  const OwnCache cache;
+  Variables on_plain, on_gpu;
+  const auto plain = compile_for_cpu(graph, on_plain, {.plain = true});
+  const DeviceOptions timed{.gpu = true, .timed = true};
+  compile_program(graph, on_gpu, timed);
+  for (const auto& choice : cache.choices()) set_value(choice, "tiles");
+  const auto gpu = compile_program(graph, on_gpu, timed);
+  CHECK(std::ranges::count(gpu->implementations(), "tiles") == 2);
+  Tensor images(DType::f16, image);
+  fill_sparsely(images, 8, 1);
+  std::map<std::string, Tensor> weights;
+  for (const auto& [name, side] : filters)
+    fill_sparsely(weights.emplace(text("w of ", name), Tensor(DType::f16, {32, side, side, 32})).first->second, 3, 3);
+  for (Program* program : {plain.get(), gpu.get()}) {
+    program->bind("x", images.data());
+    for (auto& [name, tensor] : weights) program->bind(name, tensor.data());
+    program->run(0);
+  }
+  for (const auto& [name, side] : filters) CHECK(difference(gpu->output(name), plain->output(name)) == "");
 }
