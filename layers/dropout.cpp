@@ -27,21 +27,21 @@ struct Dropout : Parametrized<Layer, DropoutParams> {
     }
     const std::string stream = context.layer + "/mask";
     if (!context.split.has(x)) {
-      const Expr y = masked(x, draw_for_samples(context, x.shape(), stream), context.caffe);
-      context.dropped[y] = params.keep;
+      const Expr mask = mask_of(x, draw_for_samples(context, x.shape(), stream));
+      const Expr y = masked(x, mask, context.caffe);
+      context.dropped.insert_or_assign(y, LayerContext::Dropped{params.keep, mask});
       return y;
     }
     std::vector<Expr> draws = draws_for_features(context, x, stream);
     size_t number = 0;
-    return of_each_part(context, x, [&](Expr part) { return masked(part, draws[number++], context.caffe); });
+    return of_each_part(context, x,
+                        [&](Expr part) { return masked(part, mask_of(part, draws[number++]), context.caffe); });
   }
   bool takes_split() const override { return true; }
 
  private:
-  Expr masked(Expr x, Expr draw, bool caffe) const {
-    const Expr mask = cast(apply("less", draw, draw.constant(params.keep)), x.dtype());
-    return x * (caffe ? mask * (1 / params.keep) : mask);
-  }
+  Expr mask_of(Expr x, Expr draw) const { return cast(apply("less", draw, draw.constant(params.keep)), x.dtype()); }
+  Expr masked(Expr x, Expr mask, bool caffe) const { return x * (caffe ? mask * (1 / params.keep) : mask); }
 };
 NEON_REGISTER(Layer, Dropout, "Sets inputs to zero at random during training.", {"DropOutLayer"});
 

@@ -231,6 +231,11 @@ class LayerContext {
   // The shape of one sample, as people know it: (C,H,W).
   Shape sample_shape(Expr x) const;
 
+  // The share of an array's numbers that Dropout leaves there, and 1 for each that stays, 0 for the others.
+  struct Dropped {
+    double keep;
+    Expr mask;
+  };
   // All rows of a parameter whose rows ranks share, as a step has gathered them in one type.
   struct Gathered {
     std::string parameter;
@@ -241,7 +246,7 @@ class LayerContext {
   std::vector<Parameter> parameters;  // without those that are shared
   std::vector<LayerState> states;
   std::vector<Assignment> state_updates;
-  std::map<Value, double> dropped;          // outputs of Dropout, in training: the share of their numbers that stays
+  std::map<Value, Dropped> dropped;         // outputs of Dropout, in training
   std::vector<Expr> penalties;              // numbers (1,1), in training: what is minimised beside the cost
   std::vector<Assignment> carried_updates;  // in every step, of an evaluation, too
   std::vector<std::string> output_layers;   // whose outputs are the net's; empty: the last layer, and a Tree's branches

@@ -5,9 +5,9 @@ namespace neon {
 Expr signs_of(const LayerContext& context, Value given, Expr x) {
   const auto found = context.dropped.find(given);
   if (found == context.dropped.end()) return apply("sign_ste", x);
-  const double keep = found->second;
+  const auto& [keep, mask] = found->second;
   const Expr undivided = context.caffe ? x * keep : x;  // whose gradient passes a sign as it did before Dropout
-  return apply("sign_ste", undivided) * apply("not_equal", x, x.constant(0)) * (1 / keep);
+  return apply("sign_ste", undivided) * reshape(mask, x.shape()) * (1 / keep);
 }
 
 }  // namespace neon

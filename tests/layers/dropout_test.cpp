@@ -94,7 +94,7 @@ TEST_CASE("with --caffe what is kept is scaled while training, so that the mean 
 
 namespace {
 
-// Dropout, and behind it a binary layer of four outputs, of x (5,1,1,6) or (5,6) whose numbers are 1 and -1.
+// Dropout, and behind it a binary layer of four outputs, of x (5,1,1,6) or (5,6) whose numbers are 1, 0 and -1.
 struct BinaryBehindDropout {
   BinaryBehindDropout(const std::string& spec, const Shape& shape, bool training, bool caffe) {
     const auto drop = Registry<Layer>::get().create(yaml_of(text("Dropout: ", kKeep)));
@@ -107,11 +107,11 @@ struct BinaryBehindDropout {
     context.layer = "L";
     const Expr y = layer->forward(context, left);
     const Value wanted[] = {x};
-    graph.output("left", left);
+    if (training) graph.output("mask", context.dropped.at(left).mask);
     graph.output("y", y);
     if (training) graph.output("dx", gradients(graph, y, wanted).front());
     program = compile_for_cpu(graph, variables);
-    for (int64_t i = 0; i < 30; ++i) variables.at("x").set(i, i * i % 7 < 3 ? 1 : -1);
+    for (int64_t i = 0; i < 30; ++i) variables.at("x").set(i, i * i % 7 < 3 ? 1 : i % 3 - 1);
     for (int64_t i = 0; i < 24; ++i) variables.at("L/W").set(i, i % 5 < 2 ? 0.5 : -0.25);
     program->run(1);
   }
@@ -136,8 +136,10 @@ TEST_CASE("binary layers take 0 for what dropout left out, and the mean of all s
         for (int64_t k = 0; k < 4; ++k) {
           double some = 0, all = 0;
           for (int64_t j = 0; j < 6; ++j) {
-            const double x = training.variables.at("x").at(n * 6 + j), sign = training.sign_of_weight(k, j);
-            const bool stays = training.program->output("left").at(n * 6 + j) != 0;
+            // The sign of 0 is 1.
+            const double x = training.variables.at("x").at(n * 6 + j) < 0 ? -1 : 1,
+                         sign = training.sign_of_weight(k, j);
+            const bool stays = training.program->output("mask").at(n * 6 + j) != 0;
             zeros += !stays;
             some += stays ? x * sign / kKeep : 0;
             of_input[j] += stays ? sign / kKeep : 0;
