@@ -50,6 +50,8 @@ std::vector<double> subtracted(Tensor mean, const Shape& sample, bool channels_l
   return out;
 }
 
+constexpr int64_t kExact = int64_t(1) << 24;  // whole numbers below it are exact in f32
+
 // A split, and the 'mean' that was subtracted from it, f32; empty: none.
 struct Hdf5Split : RawSplit {
   Tensor mean;
@@ -185,6 +187,9 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
     const auto opened = open_hdf5(path);
     const Hdf5File& file = *opened;
     const Shape sample = sample_shape(file.shape("input"), arrays, path + ": input");
+    if (arrays.tokens > kExact)
+      fail(ErrorKind::config, "tokens: ", arrays.tokens, " is above ", kExact,
+           ", up to which numbers of HDF5 files are read exactly; an NPZ file takes it");
     Hdf5Split out{{file.read("input", false), {}, path + ": input", path + ": output"}, {}};
     if (file.has("mean")) {
       out.mean = file.read("mean", false).converted(DType::f32);

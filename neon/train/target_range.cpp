@@ -32,29 +32,32 @@ void check_targets(const Experiment& experiment, const Data& data) {
                  "; MeanSquared suits values (standardize: false keeps those of a table as they are)");
 }
 
-// A number of a training sample, as the net sees it, that is no share; nothing where all are. Bytes count from end to
-// end, whichever of them a sample has.
+// A number of a training sample, as the net sees it, that is no share; nothing where all are. Bytes that are not held
+// count from end to end, whichever of them a sample has.
 std::optional<double> beyond_shares(const Data& data) {
   const size_t channels = std::max<size_t>(data.means.size(), 1);
   const auto seen = [&](double raw, size_t channel) {
     const double value = raw * double(data.scale) + double(data.shift);
     return data.means.empty() ? value : (value - data.means[channel]) / data.deviations[channel];
   };
-  if (data.train.dtype() == DType::u8) {
+  if (data.train.dtype() == DType::u8 && data.train.inputs.empty()) {
     for (size_t channel = 0; channel < channels; ++channel)
       for (const double byte : {0.0, 255.0})
         if (!is_share(seen(byte, channel))) return seen(byte, channel);
     return std::nullopt;
   }
-  if (data.train.inputs.empty() || data.train.inputs.dtype() != DType::f32) return std::nullopt;
-  const auto values = data.train.inputs.as<float>();
   const size_t pixels = std::max<size_t>(size_t(data.sample.elements()) / channels, 1);
-  for (size_t i = 0; i < values.size(); ++i) {
-    const size_t channel = data.channels_last ? i % channels : i / pixels % channels;
-    const double value = seen(double(values[i]), channel);
-    if (value < -kRounding || value > 1 + kRounding) return value;  // not NaN, which is padding
-  }
-  return std::nullopt;
+  const auto find = [&](const auto& values) -> std::optional<double> {
+    for (size_t i = 0; i < values.size(); ++i) {
+      const size_t channel = data.channels_last ? i % channels : i / pixels % channels;
+      const double value = seen(double(values[i]), channel);
+      if (value < -kRounding || value > 1 + kRounding) return value;  // not NaN, which is padding
+    }
+    return std::nullopt;
+  };
+  const Tensor& inputs = data.train.inputs;
+  if (inputs.empty() || (inputs.dtype() != DType::f32 && inputs.dtype() != DType::u8)) return std::nullopt;
+  return inputs.dtype() == DType::u8 ? find(inputs.as<uint8_t>()) : find(inputs.as<float>());
 }
 
 // Samples that are targets, or visible units.

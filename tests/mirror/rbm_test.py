@@ -212,9 +212,10 @@ class RBMs(support.Case):
         values = np.linspace(0, 1, 40 * 4, dtype="f4").reshape(40, 4)
         np.savez(self.path("v.npz"), x_train=values)
         np.savez(self.path("w.npz"), x_train=values * 1.5)
+        np.savez(self.path("bits.npz"), x_train=values > 0.5)  # bytes of 0 and 1
         file = rest + "dataset: {NPZ: {path: %s.npz, y_train: '', y_test: ''}}\nlayers: [Affine: {nout: 4, init: Kaiming, activation: Logistic}]\ncost: CrossEntropyBinary\n"
         for spec in digits % "" + rbm % "", digits % "" + normal + rbm % ", visible: gaussian", digits % "" + coder % "CrossEntropyBinary", \
-                digits % "" + normal + coder % "MeanSquared", file % "v":
+                digits % "" + normal + coder % "MeanSquared", file % "v", file % "bits":
             self.neon(self.spec(spec))
         for spec, says in ((digits % "" + normal + rbm % "", "rule: visible units that are binary take numbers between 0 and 1, and those of samples go to -"),
                            (digits % ", sym_range: true" + rbm % "", "go to -1; leave normalize and sym_range out, or give the RBM visible: gaussian"),
