@@ -7,6 +7,7 @@
 
 #include "neon/cli/objective.h"
 #include "neon/cli/options.h"
+#include "neon/cli/session.h"
 #include "neon/core/threads.h"
 #include "neon/spec/spec.h"
 #include "neon/spec/yaml.h"
@@ -89,6 +90,7 @@ void settle_devices(const CommandLine& line, const OpenedSpec& spec, SearchPlan&
 }  // namespace
 
 std::string whole_spec(const CommandLine& line, const std::string& path) {
+  check_may_be_spec(path);
   return load_spec(path, line.overrides, {.keep = true}).root.to_string();
 }
 
@@ -116,6 +118,7 @@ SearchPlan plan_search(const CommandLine& line) {
     fail(ErrorKind::config,
          "option --value: a search chooses the values; --set gives a key a value in all trials, and "
          "--objective trains one trial");
+  check_may_be_spec(path);
   const Spec spec = load_spec(path, line.overrides);
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   const OpenedSpec opened{

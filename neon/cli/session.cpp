@@ -68,13 +68,17 @@ void check_is_no_data(const std::string& path) {
 
 }  // namespace
 
-OpenedSpec open_spec(const CommandLine& line, const std::string& path) {
+void check_may_be_spec(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) fail_folder(path);
   if (path.ends_with(".safetensors") && is_there(path))
     fail(ErrorKind::config, path, ": expected a spec, found a checkpoint's name; neon resume ", path,
          " goes on with it");
   if (is_there(path)) check_is_no_data(path);
+}
+
+OpenedSpec open_spec(const CommandLine& line, const std::string& path) {
+  check_may_be_spec(path);
   const Spec spec = load_spec(path, line.overrides, {values_of(line)});
   if (spec.notation == "0.9" && line.verbose < 2)
     print_message(

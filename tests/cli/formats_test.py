@@ -110,7 +110,7 @@ class Formats(Case):
     def test_a_spec_that_changes_on_the_way_ends_it(self):
         spec = self.spec()
         running = self.start("formats", spec, "-b", "cpu", "-r", "1", "-e", "200")
-        while not os.path.exists(self.path("s-formats/logs")):
+        while running.poll() is None and not os.path.exists(self.path("s-formats/logs")):
             time.sleep(0.005)
         self.spec(IRIS.replace("Tanh", "Rectlin"))
         _, err = running.communicate(timeout=60)

@@ -120,7 +120,8 @@ class RunFolder(support.Case):
         self.refused(2, "check", "empty", says="empty: expected a spec, this is a folder; neon new photos empty prints")
         for data, says in ("t.csv", "neon new table t.csv prints"), ("t.tsv.gz", "neon new table t.tsv.gz prints"), ("p.JPG", "neon new photos FOLDER prints"):
             self.write(data, "a,b\n1,2\n")
-            self.refused(2, "check", data, says=[data + ": expected a spec, found ", says])
+            for verb in "check", "search", "formats":
+                self.refused(2, verb, data, says=[data + ": expected a spec, found ", says])
         self.refused(3, "resume", "empty", says="empty: no last.safetensors in this folder; expected a run's folder")
 
     def test_a_run_goes_on_with_other_metrics(self):
