@@ -69,8 +69,7 @@ void check_is_no_data(const std::string& path) {
 }  // namespace
 
 void check_may_be_spec(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) fail_folder(path);
+  if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) fail_folder(path);
   if (path.ends_with(".safetensors") && is_there(path))
     fail(ErrorKind::config, path, ": expected a spec, found a checkpoint's name; neon resume ", path,
          " goes on with it");
