@@ -1,5 +1,7 @@
 // Two players: a discriminator that learns to tell samples from made ones, and a generator that learns to mislead it
 // (Goodfellow et al. 2014; Arjovsky et al. 2017).
+#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 #include "models/adversarial.h"
 #include "models/check_outputs.h"
 #include "models/rule.h"
@@ -7,6 +9,22 @@
 namespace neon {
 
 namespace {
+
+// Whether an output is a logistic function's, or the mean or the largest of several.
+bool is_probability(Expr y) {
+  const Graph& graph = y.graph();
+  for (Value value = y.value(); value;) {
+    if (activation_of({y.graph(), value}).starts_with("logistic")) return true;
+    const Node& node = graph.producer(value);
+    const Op& op = *node.op;
+    value = node.inputs.empty() ? Value{} : node.inputs[0];
+    const bool is_mean = op.is(ops::mul) && graph.producer(value).op->is(ops::sum);
+    if (!is_mean && !op.is(ops::sum) && !op.is(ops::pool_avg) && !op.is(ops::pool_max) && !op.is(ops::cast) &&
+        !op.is(ops::reshape) && !op.is(ops::transpose))
+      return false;
+  }
+  return false;
+}
 
 constexpr int kDiscriminator = 0, kGenerator = 1;
 // The branches of the layer.
@@ -112,7 +130,7 @@ struct Adversarial : Parametrized<Rule, AdversarialParams> {
     if (y.shape()[1] != 1)
       fail(ErrorKind::config, "layers: the discriminator gives ", y.shape()[1],
            " numbers for a sample; end it with one, as Affine: {nout: 1} does");
-    if (!is_wasserstein() && !activation_of(y).starts_with("logistic"))
+    if (!is_wasserstein() && !is_probability(y))
       fail(ErrorKind::config, "layers: the cost ", params.func,
            " takes a discriminator whose output is a probability; ",
            "give its last layer activation: Logistic, or the rule func: wasserstein");

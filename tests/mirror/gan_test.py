@@ -214,6 +214,13 @@ class Adversarial(support.Case):
                                  ("f", head + gan.replace("[2]", "[2, 3]") % (4, 1), "noise has 2 numbers")):
             self.spec(spec, name=name + ".yaml")
             self.refused(2, "check", name + ".yaml", says=says)
+        # Probabilities of parts of a sample, and their mean.
+        parts = "discriminator: [Affine: {nout: 8, init: Kaiming, activation: %s}, Reshape: [1, 2, 4], Pooling: {fshape: all, op: avg}]}]\n"
+        parted = head + gan[:gan.index("discriminator")] % 4 + parts
+        self.spec(parted % "Logistic", name="p.yaml")
+        self.neon("check", "p.yaml")
+        self.spec(parted % "Tanh", name="q.yaml")
+        self.refused(2, "check", "q.yaml", says="whose output is a probability")
 
 
 if __name__ == "__main__":
