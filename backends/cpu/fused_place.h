@@ -1,4 +1,4 @@
-// Where a thread is in a segment, and what its reductions have of each row of tiles.
+// The part of a segment that a thread works on, and the results of its reductions for each row of tiles.
 #pragma once
 #include <algorithm>
 #include <vector>

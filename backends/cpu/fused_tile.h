@@ -301,7 +301,7 @@ class TileRunner {
     return 0;
   }
 
-  // Joins what a part behind the first folds to what is there.
+  // A part behind the first adds to the results of those before it.
   void fold(const RegisterPlan<R>& reg, R* to) {
     const R* from = full(reg.inputs[0]);
     if (plan_.fold != Fold::outer) {

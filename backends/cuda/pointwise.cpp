@@ -2,8 +2,8 @@
 //   convolution                    y (P,K) = x (P,C) · wᵀ
 //   convolution_data_gradient      x (P,C) = y (P,K) · w
 //   convolution_weight_gradient    w (K,C) = yᵀ · x, of the operands x and y
-// Where the clock may choose, two kernels are made of these, of what is_turnable() and of what fits tiles, and the
-// faster is kept. Where it may not, cuDNN's is left out where it was the slower wherever both were timed.
+// Two kernels are made of these, of what is_turnable() and of what fits tiles, and the faster is kept, where the clock
+// may choose. Otherwise cuDNN's is left out where it was the slower wherever both were timed.
 #include "backends/cuda/pointwise.h"
 
 #include <algorithm>
@@ -98,12 +98,12 @@ std::optional<TileFilters> tiles_of_filters(const LoweredKernel& kernel, const G
 std::string rival_of(const LoweredKernel& kernel, const Lowered& lowered, const Device& device,
                      const LibraryOptions& options) {
   const bool is_product = bool(product_of_pixels(kernel, lowered));
-  if (const auto tiles = is_product ? std::nullopt : tiles_of(kernel, lowered.graph, device)) {
-    const int64_t places = tiles->filters[1] * tiles->filters[2];
-    return options.timed || (places >= kManyPlaces && tiles->filled() >= kWellFilled) ? kTiles : "";
-  }
-  if (const auto tiles = is_product ? std::nullopt : tiles_of_filters(kernel, lowered.graph, device))
-    return options.timed || (tiles->tables.places >= kManyPlaces && tiles->filled() >= kWellFilled) ? kTiles : "";
+  const auto in_tiles = [&](const auto& tiles) {
+    const bool surely = tiles.filters[1] * tiles.filters[2] >= kManyPlaces && tiles.filled() >= kWellFilled;
+    return options.timed || surely ? kTiles : "";
+  };
+  if (const auto tiles = tiles_of(kernel, lowered.graph, device)) return in_tiles(*tiles);
+  if (const auto tiles = tiles_of_filters(kernel, lowered.graph, device)) return in_tiles(*tiles);
   const bool is_turned = !is_product && !options.tf32 && is_turnable(kernel, lowered.graph);
   if (!is_product && !is_turned) return "";
   if (!options.timed && !is_surely_faster(kernel, lowered.graph, options, is_product)) return "";

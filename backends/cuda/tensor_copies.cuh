@@ -54,7 +54,7 @@ __device__ __forceinline__ u64 matrix_at(u32 place, u32 apart, u32 across = 16) 
   return u64((place & 0x3FFFF) >> 4) | (u64(across >> 4) << 16) | (u64(apart >> 4) << 32) | (kPermuted << 62);
 }
 
-// Where a ring of kCount places stands.
+// The place of a ring of kCount that comes next.
 template <int kCount>
 struct Ring {
   int at = 0;

@@ -13,13 +13,24 @@ std::shared_ptr<const LoadedCode> code_of(const std::string& source, const std::
                                           ColdStart* cold) {
   static std::mutex mutex;
   static std::map<std::pair<CUstream, std::string>, std::weak_ptr<const LoadedCode>> used;
-  const std::lock_guard lock(mutex);
-  std::erase_if(used, [](const auto& one) { return one.second.expired(); });
-  std::weak_ptr<const LoadedCode>& entry = used[{device->stream(), source}];
-  if (auto code = entry.lock()) return code;
+  const std::pair key{device->stream(), source};
+  {
+    const std::lock_guard lock(mutex);
+    std::erase_if(used, [](const auto& one) { return one.second.expired(); });
+    if (const auto found = used.find(key); found != used.end())
+      if (auto code = found->second.lock()) return code;
+  }
   const auto made = std::make_shared<const LoadedCode>(device, compile_sources({source}, device->arch(), cold)[0]);
-  entry = made;
+  const std::lock_guard lock(mutex);
+  used[key] = made;
   return made;
+}
+
+CUfunction tile_function(const LoadedCode& code) {
+  const CUfunction out = code.function("kernel");
+  check(cuFuncSetAttribute(out, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, int(kMostShared)),
+        "asking for shared memory");
+  return out;
 }
 
 void describe(TileTables::Map& map, DType dtype, const void* address, std::initializer_list<int64_t> sizes,

@@ -12,6 +12,9 @@ namespace neon::cuda {
 std::shared_ptr<const LoadedCode> code_of(const std::string& source, const std::shared_ptr<Device>& device,
                                           ColdStart* cold);
 
+// The code's kernel, which may take the most of shared memory: kernels of other sizes share the code.
+CUfunction tile_function(const LoadedCode& code);
+
 // Describes an array whose last axis comes first here and is dense, the other strides in bytes, and boxes of it. A row
 // of a box takes 32, 64 or 128 bytes of shared memory, which are permuted.
 void describe(TileTables::Map& map, DType dtype, const void* address, std::initializer_list<int64_t> sizes,

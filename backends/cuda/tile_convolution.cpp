@@ -16,11 +16,7 @@ class TileKernel : public OperandsKernel {
       : of_(of),
         device_(std::move(device)),
         code_(code_of(of.source(), device_, cold)),
-        function_(code_->function("kernel")) {
-    // The most, since kernels of other sizes share the code.
-    check(cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, int(kMostShared)),
-          "asking for shared memory");
-  }
+        function_(tile_function(*code_)) {}
   const char* library() const override { return kTiles; }
   size_t workspace_bytes() const override { return 0; }
 

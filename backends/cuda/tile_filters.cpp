@@ -16,12 +16,8 @@ class TileFiltersKernel : public OperandsKernel {
       : of_(of),
         device_(std::move(device)),
         code_(code_of(of.source(), device_, cold)),
-        multiply_(code_->function("kernel")),
-        add_(code_->function("add_slices")) {
-    // The most, since kernels of other sizes share the code.
-    check(cuFuncSetAttribute(multiply_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, int(kMostShared)),
-          "asking for shared memory");
-  }
+        multiply_(tile_function(*code_)),
+        add_(code_->function("add_slices")) {}
   const char* library() const override { return kTiles; }
   size_t workspace_bytes() const override { return of_.workspace_bytes(); }
 

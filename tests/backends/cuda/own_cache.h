@@ -29,7 +29,7 @@ class OwnCache {
     std::error_code ignored;
     std::filesystem::remove_all(folder_, ignored);
   }
-  // Of the libraries that were found faster.
+  // The files that name the libraries found faster.
   std::vector<std::filesystem::path> choices() const {
     std::vector<std::filesystem::path> out;
     for (const auto& entry : std::filesystem::directory_iterator(folder_ / "cuda"))
