@@ -39,7 +39,7 @@ void say_order(LayerContext& context, const DataLayout& data, const StepOptions&
   context.carried_prefix = options.carried_prefix;
 }
 
-void know_lengths(LayerContext& context, const DataLayout& data, const Batch& batch) {
+void set_label_lengths(LayerContext& context, const DataLayout& data, const Batch& batch) {
   context.data_lengths = batch.lengths;
   if (data.label_of == LabelOf::step && data.target_steps == 0) context.label_lengths = batch.lengths;
 }
@@ -122,7 +122,7 @@ Batch training_batch(StepGraph& step, LayerContext& context, const DataLayout& d
   context.wide_gradients = options.wide_gradients;
   say_order(context, data, options, true);
   Batch batch = batch_of(step.graph, data, data.rows(), options, true);
-  know_lengths(context, data, batch);
+  set_label_lengths(context, data, batch);
   context.target_labels = batch.counts.value() ? batch.labels : Value();
   context.target_boxes = batch.boxes.value();
   if (data.tokens > 0 && !data.ragged && data.label_of == LabelOf::step && data.target_steps == 0)
@@ -323,7 +323,7 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   DataLayout layout = data;
   if (!measured) layout.target_is_input = true, layout.drop_classes();
   Batch batch = batch_of(graph, layout, set_size, options, false);
-  know_lengths(context, data, batch);
+  set_label_lengths(context, data, batch);
   context.target_labels = batch.counts.value() ? batch.labels : Value();
   context.decodes = !measured || std::ranges::any_of(metrics, &Metric::of_sequences);
   Expr y = network.forward(context, batch.x);

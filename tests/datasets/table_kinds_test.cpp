@@ -104,7 +104,8 @@ TEST_CASE("texts that mostly stand in one row are told") {
   CHECK_THAT(notes_of(11)[0], Catch::Contains("column 'c' has 11 different texts in 20 training rows, as '0x0': a net "
                                               "learns little from a text that it sees once; write numbers as 1234.5"));
   CHECK(notes_of(10).empty());
-  CHECK(notes_of(11, {{"test", "0"}, {"most_categories", "3"}}).size() == 2);  // which ones have a number is told, too
+  // The second note is about categories that are numbered.
+  CHECK(notes_of(11, {{"test", "0"}, {"most_categories", "3"}}).size() == 2);
 }
 
 TEST_CASE("numbers may be categories, and texts booleans") {
@@ -182,7 +183,7 @@ TEST_CASE("columns that only name the rows are left out, with a note") {
   CHECK_THAT(coded("x,y,k\n1,,a\n2,?,b\n").notes[0], Catch::Contains("column 'y' is left out: it has no values"));
 }
 
-TEST_CASE("numbers with zeros before them are told, as they may be codes") {
+TEST_CASE("a note names numbers with zeros before them, which may be codes") {
   const std::string content = "zip,x,hour,k\n10115,0,7,a\n01234,0.5,0,b\n99001,-0,10,a\n";
   const CodedTable loaded = coded(content);
   REQUIRE(loaded.notes.size() == 1);
