@@ -1,5 +1,5 @@
 // Steps of recurrent cells; level.h says what they compute. Functions and derivatives are those of the rows of
-// table.inc, so that they give the bits of loops over these.
+// table.inc, but a product and a sum are one instruction where the processor has it.
 // clang-format off
 #include "backends/elementwise/level.h"
 #include "backends/elementwise/math.inc"
