@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "layers/default_init.h"
+#include "layers/signs.h"
+
 namespace neon {
 
 const Parameter* Sharing::find(const Parameter& p, const std::string& layer, const std::vector<Parameter>& all) {
@@ -24,6 +27,11 @@ const Parameter* Sharing::find(const Parameter& p, const std::string& layer, con
   if (p.trained ? !found->asked && p.layer_class == found->layer_class : found->asked)
     fail(ErrorKind::config, "share: ", p.name, " is ", name, ", which is ", found->asked ? "" : "not ",
          "trained; give both layers the same update");
+  if (p.fill != found->fill && !p.initializer && !found->initializer)
+    fail(ErrorKind::config, "share: ", p.name, " is ", name, ", which begins as ", found->fill, ", not as ", p.fill,
+         "; give both layers the same parameters");
+  if (p.initializer && text_of_default(p.initializer).empty())
+    unused_.push_back({p.initializer, name, found->owner, found->initializer});
   names_[p.name] = name;
   ++taken_;
   return &*found;

@@ -62,13 +62,22 @@ class Sharing {
  public:
   // For the layer that describes itself next: `from` is the name of the other layer, "" for none. Layers of the same
   // class share all parameters, others W alone.
-  void begin(const std::string& from, bool same_class) { from_ = from, same_class_ = same_class, taken_ = 0; }
+  void begin(const std::string& from, bool same_class) {
+    from_ = from, same_class_ = same_class, taken_ = 0, unused_.clear();
+  }
   // Layers of one class share W alone, too: a transposed layer has other biases.
   void share_weights_alone() { same_class_ = false; }
   // The one of `all` that takes the place of p, or null. Throws a config error where the other layer has none of its
   // shape, or p asks for values or training of its own.
   const Parameter* find(const Parameter& p, const std::string& layer, const std::vector<Parameter>& all);
   bool has_taken() const { return taken_ > 0; }
+  // An initializer that a spec gives to the layer, and the parameter of the other layer that it does not fill.
+  struct Unused {
+    const Initializer* initializer;
+    std::string array, owner;
+    const Initializer* filler;  // null: every element begins as one number
+  };
+  const std::vector<Unused>& unused() const { return unused_; }
   // Names of layers that others take parameters from.
   void set_lenders(std::set<std::string> names) { lenders_ = std::move(names); }
   // Whether the layer that describes itself takes parameters, or others take its.
@@ -78,6 +87,7 @@ class Sharing {
   std::string from_;
   bool same_class_ = false;
   int taken_ = 0;
+  std::vector<Unused> unused_;
   std::set<std::string> lenders_;
   std::map<std::string, std::string> names_;  // the name that a shared parameter would have, and the one that it has
 };
@@ -298,9 +308,8 @@ class Layer {
       p("inputs", &Common::inputs,
         "Earlier layers to take outputs from, by name; data: the samples. Default: the layer before.");
       p("share", &Common::share,
-        "Name of an earlier layer whose weights this one uses, too; init may be left out then. Layers of one class "
-        "share "
-        "all arrays, layers of two classes W alone. Running statistics are not shared.");
+        "Name of an earlier layer whose weights this one uses, too, as that layer's init and bias fill them. Layers of "
+        "one class share all arrays that both have, layers of two classes W alone. Running statistics are not shared.");
     }
   };
   Common common;

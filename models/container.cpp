@@ -14,25 +14,7 @@ void check_alphas(const std::vector<double>& alphas, size_t branches) {
 
 namespace {
 
-// The layer with an initializer of 0 for those that it must have and leaves out because it shares its weights: none of
-// them fills an array.
-Setting with_shared_init(Setting layer) {
-  if (!layer.is_map() || layer.entries.size() != 1) return layer;
-  Setting& params = layer.entries[0].value;
-  std::string unknown;
-  const EntryInfo* entry = find_in_category(Layer::kCategory, layer.entries[0].key, unknown);
-  if (!entry || !params.is_map() || !params.find("share")) return layer;
-  for (const Field& field : entry->schema().fields) {
-    if (!field.required || field.type != Initializer::kCategory) continue;
-    bool given = params.find(field.name);
-    for (const std::string& alias : field.aliases) given = given || params.find(alias);
-    if (!given) params.entries.push_back({field.name, Setting::map({{"Constant", Setting::scalar("0"), {}}}), {}});
-  }
-  return layer;
-}
-
-void read_link(const Setting& given, Chain& out, Problems& problems) {
-  const Setting from = with_shared_init(given);
+void read_link(const Setting& from, Chain& out, Problems& problems) {
   Link link;
   link.where = from.where;
   link.path = from.path;

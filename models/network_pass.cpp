@@ -10,6 +10,7 @@
 #include "models/network.h"
 #include "models/seq2seq.h"
 
+#include "models/shared_start.h"
 namespace neon {
 
 namespace {
@@ -103,12 +104,13 @@ class Pass {
 
   Expr described(const Link& link, const std::vector<Expr>& inputs) {
     const std::string& share = link.layer->common.share;
-    kinds_[link.name] = link.kind;
-    context_.sharing.begin(share, !share.empty() && kinds_.at(share) == link.kind);
+    links_[link.name] = &link;
+    context_.sharing.begin(share, !share.empty() && links_.at(share)->kind == link.kind);
     const Expr y = apply_layer(*link.layer, context_, inputs);
     if (!share.empty() && !context_.sharing.has_taken())
       fail(ErrorKind::config, "share: ", link.kind, " has no array to take from ", share, ", which is ",
-           kinds_.at(share), "; layers of one class share all arrays, layers of two classes W alone");
+           links_.at(share)->kind, "; layers of one class share all arrays, layers of two classes W alone");
+    for (const Sharing::Unused& unused : context_.sharing.unused()) check_start(link, *links_.at(unused.owner), unused);
     return y;
   }
 
@@ -272,7 +274,7 @@ class Pass {
   bool predicts_labels_ = false;       // a Seq2Seq has described itself
   std::map<std::string, int> places_;  // rows of layers
   std::map<std::string, Expr> outputs_;
-  std::map<std::string, std::string> kinds_;  // of layers, by name
+  std::map<std::string, const Link*> links_;  // by the layers' names
 };
 
 // An output in the order of axes that is wanted of it.

@@ -189,6 +189,23 @@ TEST_CASE("wrong sharing is refused in one line") {
                      ", {Affine: {nout: 5, inputs: data, share: alpha, bias: {Constant: 0}, name: b}}, {MergeSum: "
                      "{inputs: [alpha, b]}}]"),
              Contains("share: alpha has no array alpha_bias/b, but this layer has b_bias/b (5)"));
+  const auto alike = [](const std::string& first, const std::string& second) {
+    return refusal("[{Affine: {nout: 5, name: alpha" + first + "}}, {Affine: {nout: 5, inputs: data, name: b, share: " +
+                   "alpha" + second + "}}, {MergeSum: {inputs: [alpha, b]}}]");
+  };
+  CHECK_THAT(alike(", init: Kaiming", ", init: {Uniform: {low: 7, high: 8}}"),
+             Contains("share: init: Uniform fills nothing here: alpha/W is an array of alpha, which "
+                      "begins it as Kaiming; leave init out, or write the same in both layers"));
+  CHECK_THAT(alike("", ", init: Kaiming"), Contains("which begins it as GlorotUniform; leave init out"));
+  CHECK_THAT(alike(", bias: {Constant: 1}", ", bias: {Constant: 5}"),
+             Contains("share: bias: {Constant: {val: 5}} fills nothing here: alpha_bias/b is an array of alpha, which "
+                      "begins it as {Constant: {val: 1}}; leave bias out"));
+  CHECK_THAT(alike(", activation: {PReLU: {slope: 0.25}}", ", activation: {PReLU: {slope: 0.5}}"),
+             Contains("share: b_act/slope is alpha_act/slope, which begins as 0.25, not as 0.5; give both layers the "
+                      "same parameters"));
+  CHECK(alike(", init: {Constant: 2}, bias: {Constant: 1}", ", bias: {Constant: 1}") == "");
+  CHECK(alike(", bias: {Constant: 1}", ", init: GlorotUniform, bias: {Constant: 1}") == "");
+  CHECK(alike(", init: Kaiming", ", init: Kaiming, activation: Rectlin") == "");
   CHECK_THAT(refusal("[" + a + ", {Dropout: {keep: 0.5, share: alpha}}]"),
              Contains("share: Dropout has no array to take from alpha, which is Affine"));
   CHECK_THAT(refusal("[" + a + ", {MergeSum: {layers: [SkipNode, SkipNode], share: alpha}}]"),
