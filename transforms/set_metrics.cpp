@@ -1,6 +1,7 @@
 // Metrics that neon 0.9 had beside shares and means: sums over a set, the area under the curve, statistics by label.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "transforms/metric.h"
 
@@ -71,42 +72,25 @@ NEON_REGISTER(Metric, LogLossMean,
               "Mean of -log of the true class's share of the outputs. LogLoss takes the output as it is.");
 
 struct AUCParams {
-  int64_t pos_label = 1;
+  std::optional<int64_t> pos_label;
+  std::string average = "none";
   static void describe(auto&& p) {
     p("pos_label", &AUCParams::pos_label,
-      "Class that is to be found among the others, counted from 0. A single output is its score, whatever the number.",
+      "Class that is to be found among the others, counted from 0. Default: 1, where there are two classes. A single "
+      "output is its score, whatever the number.",
       at_least(0));
-  }
-};
-// The share of pairs of a positive and a negative sample in which the positive one scores higher; equal scores count
-// half: the rank sum of Mann and Whitney, equal scores sharing their mean rank.
-struct AUC : Parametrized<Metric, AUCParams> {
-  using Parametrized::Parametrized;
-  std::vector<Result> results() const override { return {{text("AUC_POS_", params.pos_label), true, Better::higher}}; }
-  bool keeps_samples() const override { return true; }
-  std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override {
-    const int64_t outputs = y.shape()[1];
-    const auto column = [&](Expr x) -> Expr {
-      if (outputs == 1) return x;
-      const int64_t first = std::min(params.pos_label, outputs - 1);
-      return {x.graph(), x.graph().add("slice", {x}, {{"axis", int64_t(1)}, {"first", first}, {"count", int64_t(1)}})};
-    };
-    return {column(y), column(t), weight};
-  }
-  std::vector<double> finish(const std::vector<std::vector<double>>& s, double) const override;
-  std::string objection(int64_t outputs, int64_t classes) const override {
-    if (outputs == 1) return "";
-    if (params.pos_label >= outputs)
-      return text("pos_label is ", params.pos_label, ", but there are only ", outputs, " outputs, counted from 0");
-    return Metric::objection(outputs, classes);
+    p("average", &AUCParams::average,
+      "macro: the mean over all classes, each against all others, in place of a pos_label (one-vs-rest; scikit-learn's "
+      "multi_class='ovr', average='macro'). Classes of no sample, or of all, do not count.",
+      one_of({"none", "macro"}));
   }
 };
 
-std::vector<double> AUC::finish(const std::vector<std::vector<double>>& s, double) const {
-  std::vector<std::pair<double, bool>> samples;  // score, whether positive
-  for (size_t i = 0; i < s[0].size(); ++i)
-    if (s[2][i] > 0) samples.emplace_back(s[0][i], s[1][i] > 0.5);
-  if (std::ranges::any_of(samples, [](const auto& sample) { return std::isnan(sample.first); })) return {std::nan("")};
+// The share of pairs of a positive and a negative sample in which the positive one scores higher; equal scores count
+// half. Samples are pairs (score, whether positive). It is the rank sum of Mann and Whitney, equal scores sharing their
+// mean rank.
+double share_of_pairs(std::vector<std::pair<double, bool>> samples) {
+  if (std::ranges::any_of(samples, [](const auto& sample) { return std::isnan(sample.first); })) return std::nan("");
   std::ranges::sort(samples);
   double positives = 0, ranks = 0;
   for (size_t i = 0; i < samples.size();) {
@@ -118,12 +102,64 @@ std::vector<double> AUC::finish(const std::vector<std::vector<double>>& s, doubl
     i = end;
   }
   const double negatives = double(samples.size()) - positives;
-  if (positives == 0 || negatives == 0) return {std::nan("")};
-  return {(ranks - positives * (positives + 1) / 2) / (positives * negatives)};
+  if (positives == 0 || negatives == 0) return std::nan("");
+  return (ranks - positives * (positives + 1) / 2) / (positives * negatives);
 }
+
+struct AUC : Parametrized<Metric, AUCParams> {
+  explicit AUC(AUCParams given) : Parametrized(std::move(given)) {
+    if (is_mean() && params.pos_label)
+      fail(ErrorKind::config,
+           "average: macro takes each class in turn, and pos_label names one; leave one of both out");
+  }
+  std::vector<Result> results() const override {
+    return {{is_mean() ? std::string("AUC_MACRO") : text("AUC_POS_", positive()), true, Better::higher}};
+  }
+  bool keeps_samples() const override { return true; }
+  std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override {
+    const int64_t outputs = y.shape()[1];
+    if (outputs == 1 || is_mean()) return {y, t, weight};
+    const auto column = [&](Expr x) -> Expr {
+      const int64_t first = std::min(positive(), outputs - 1);
+      return {x.graph(), x.graph().add("slice", {x}, {{"axis", int64_t(1)}, {"first", first}, {"count", int64_t(1)}})};
+    };
+    return {column(y), column(t), weight};
+  }
+  // The mean over those of the K columns of scores and targets (n, K) that have samples of both kinds.
+  std::vector<double> finish(const std::vector<std::vector<double>>& s, double) const override {
+    const size_t rows = s[2].size(), columns = rows == 0 ? 0 : s[0].size() / rows;
+    double sum = 0, count = 0;
+    for (size_t k = 0; k < columns; ++k) {
+      std::vector<std::pair<double, bool>> samples;
+      size_t positives = 0;
+      for (size_t row = 0; row < rows; ++row) {
+        if (s[2][row] == 0) continue;
+        samples.emplace_back(s[0][row * columns + k], s[1][row * columns + k] > 0.5);
+        positives += samples.back().second;
+      }
+      if (positives == 0 || positives == samples.size()) continue;
+      sum += share_of_pairs(std::move(samples)), ++count;
+    }
+    return {count > 0 ? sum / count : std::nan("")};
+  }
+  std::string objection(int64_t outputs, int64_t classes) const override {
+    if (outputs == 1) return "";
+    if (!is_mean() && positive() >= outputs)
+      return text("pos_label is ", positive(), ", but there are only ", outputs, " outputs, counted from 0");
+    if (!is_mean() && !params.pos_label && outputs > 2)
+      return text("there are ", outputs, " outputs; write AUC: {average: macro} for the mean over all classes, each ",
+                  "against the others, or name one class by pos_label: 0 to ", outputs - 1);
+    return Metric::objection(outputs, classes);
+  }
+
+ private:
+  bool is_mean() const { return params.average == "macro"; }
+  int64_t positive() const { return params.pos_label.value_or(1); }
+};
 NEON_REGISTER(Metric, AUC,
               "Area under the receiver operating characteristic: the share of pairs of a positive and another sample "
-              "in which the positive one scores higher. Not a number where all samples are of one kind.");
+              "in which the positive one scores higher. Not a number where all samples are of one kind. Three "
+              "classes or more need AUC: {average: macro}, or one of them by pos_label.");
 
 struct MultiLabelStatsParams {
   std::vector<std::string> labels;

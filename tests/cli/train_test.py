@@ -48,11 +48,11 @@ class Train(Case):
         rng = np.random.default_rng(1)
         x, y = rng.normal(size=(50, 4)).astype("f4"), rng.integers(0, 3, 50)
         np.savez(self.path("same.npz"), x_train=x, y_train=y, x_test=x, y_test=y)
-        self.spec(dataset="{NPZ: {path: same.npz, classes: 3}}", metrics="[Misclassification, AUC]", train_metrics="60")
+        self.spec(dataset="{NPZ: {path: same.npz, classes: 3}}", metrics="[Misclassification, AUC: {average: macro}]", train_metrics="60")
         out = self.neon("s.yaml", "-r", "1", "-eval", "1", "-o", "r.h5").out
-        self.assertRegex(out, r"test: .*train_AUC_POS_1 [\d.]+ %  train_Top1Misclass [\d.]+ %  train_cost [\d.]+")
+        self.assertRegex(out, r"test: .*train_AUC_MACRO [\d.]+ %  train_Top1Misclass [\d.]+ %  train_cost [\d.]+")
         with h5py.File(self.path("r.h5")) as file:
-            for name in "Top1Misclass", "AUC_POS_1":
+            for name in "Top1Misclass", "AUC_MACRO":
                 np.testing.assert_array_equal(file["metrics/train_" + name][:], file["metrics/" + name][:])
             np.testing.assert_array_equal(file["metrics/train_cost"][:], file["cost/loss"][:])
         # 10 of 50 sorted samples are 2 of class 0, 3 of class 1 and 5 of class 2, which is what this net answers.

@@ -99,7 +99,7 @@ TEST_CASE("0.9: metrics of the training set") {
   OldParts parts;
   parts.rest = "metrics: {train: [!obj:metrics.MisclassRate {}], test: [!obj:metrics.AUC {}]},";
   CHECK(parts.part("train_metrics") == "10000");
-  CHECK(parts.part("metrics") == "[AUC, Misclassification]");
+  CHECK(parts.part("metrics") == "[{AUC: {pos_label: 1}}, Misclassification]");
   parts.data = "nout: 13";
   parts.dataset = "!obj:datasets.Housing {}";
   CHECK(parts.part("train_metrics") == "absent");

@@ -105,6 +105,8 @@ TEST_CASE("metrics are named as neon named them, and say what is a share and wha
   CHECK(results("LogLoss") == "LogLoss");
   CHECK(results("MSE") == "MSE");
   CHECK(results("AUC: {pos_label: 2}") == "AUC_POS_2 % rises");
+  CHECK(results("AUC") == "AUC_POS_1 % rises");
+  CHECK(results("AUC: {average: macro}") == "AUC_MACRO % rises");
   CHECK(results("MisclassSum: {error_rank: 3}") == "MisclassSum_TOP_3");
   CHECK(results("MultiLabelStats: {labels: [cat]}") == "Precision_cat % rises, Recall_cat % rises");
   CHECK(results("SSE") == "SSE");
@@ -126,8 +128,36 @@ TEST_CASE("a metric that does not suit the net or the data says why") {
   CHECK(objection("MSE", 3, 0) == "");
   CHECK(objection("AUC: {pos_label: 3}", 3, 3) == "pos_label is 3, but there are only 3 outputs, counted from 0");
   CHECK(objection("AUC", 1, 0) == "");
+  CHECK(objection("AUC", 2, 2) == "");
+  CHECK(objection("AUC", 3, 3) ==
+        "there are 3 outputs; write AUC: {average: macro} for the mean over all classes, each against the others, or "
+        "name one class by pos_label: 0 to 2");
+  CHECK(objection("AUC: {average: macro}", 3, 3) == "");
+  CHECK(objection("AUC: {pos_label: 0}", 3, 3) == "");
+  CHECK_THROWS_WITH(objection("AUC: {average: macro, pos_label: 1}", 3, 3),
+                    Catch::Contains("pos_label names one; leave one of both out"));
   CHECK(objection("MisclassSum: {k: 4}", 3, 3) == "k is 4, but there are only 3 outputs");
   CHECK(objection("MultiLabelStats: {labels: [a, b]}", 3, 0) == "names 2 labels, but there are 3 outputs");
+}
+
+TEST_CASE("the mean AUC over classes is the mean over those that have samples, each against the others") {
+  const auto auc = Registry<Metric>::get().create(yaml_of("AUC: {average: macro}"));
+  // Classes 0, 1, 2, 1, 0; the last row only fills up the batch.
+  const std::vector<double> y = {0.5, 0.3, 0.2, 0.2, 0.5, 0.3, 0.3, 0.3, 0.4, 0.6, 0.3, 0.1, 0.4, 0.2, 0.4, 9, 9, 9},
+                            t = {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 0, 1, 0, 0, 1, 0, 0}, weight = {1, 1, 1, 1, 1, 0};
+  const auto pairs = [&](size_t k) {  // the share of pairs, by their definition
+    double right = 0, all = 0;
+    for (size_t a = 0; a < 5; ++a)
+      for (size_t b = 0; b < 5; ++b)
+        if (t[3 * a + k] == 1 && t[3 * b + k] == 0)
+          ++all, right += y[3 * a + k] > y[3 * b + k] ? 1 : y[3 * a + k] == y[3 * b + k] ? 0.5 : 0;
+    return right / all;
+  };
+  CHECK(auc->finish({y, t, weight}, 5)[0] == Approx((pairs(0) + pairs(1) + pairs(2)) / 3));
+  CHECK(auc->finish({y, t, weight}, 5)[0] == Approx((4.0 / 6 + 5.0 / 6 + 3.5 / 4) / 3));
+  // A class without samples does not count; with one class alone there is no number.
+  CHECK(auc->finish({{0.5, 0.4, 0.1, 0.2, 0.7, 0.1}, {1, 0, 0, 0, 1, 0}, {1, 1}}, 2)[0] == 1);
+  CHECK(std::isnan(auc->finish({{0.5, 0.4, 0.1, 0.2, 0.7, 0.1}, {1, 0, 0, 1, 0, 0}, {1, 1}}, 2)[0]));
 }
 
 TEST_CASE("R2 of targets that are alike is 1 without an error and 0 otherwise") {

@@ -15,13 +15,18 @@ void choose_misclassification(OldTranslation& translation, const OldObject& obje
   out.set("k", object.find("error_rank")->scalar());
 }
 
+// 0.9 took class 1 of any number of classes.
+void choose_positive_class(OldTranslation&, const OldObject& object, OldResult& out) {
+  if (!object.find("pos_label")) out.set("pos_label", Setting::scalar("1"));
+}
+
 const OldClasses metrics(std::vector<OldClass>{
     {"metrics.MisclassPercentage", "metric", "Misclassification", metric_keys({old_read("error_rank")}),
      choose_misclassification},
     {"metrics.MisclassRate", "metric", "Misclassification", metric_keys({old_read("error_rank")}),
      choose_misclassification},
     {"metrics.MisclassSum", "metric", "MisclassSum", metric_keys({old_value("error_rank", "k")})},
-    {"metrics.AUC", "metric", "AUC", metric_keys({old_value("pos_label")})},
+    {"metrics.AUC", "metric", "AUC", metric_keys({old_value("pos_label")}), choose_positive_class},
     {"metrics.LogLossSum", "metric", "LogLossSum", metric_keys({old_value("eps")})},
     {"metrics.LogLossMean", "metric", "LogLossMean", metric_keys({old_value("eps")})},
     {"metrics.SSE", "metric", "SSE", metric_keys({})},
