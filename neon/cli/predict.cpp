@@ -29,6 +29,7 @@ class Printer {
       : json_(line.of_verb.format == "json"),
         top_(std::min(line.of_verb.top_k.value_or(1), std::max<int64_t>(stored.classes, 1))),
         names_(stored.class_names),
+        columns_(stored.target_names),
         classes_(stored.classes),
         of_pixels_(stored.label_of == LabelOf::pixel),
         of_sequences_(stored.label_of == LabelOf::step || stored.label_of == LabelOf::sequence),
@@ -62,7 +63,8 @@ class Printer {
     else if (classes_)
       for (int64_t k = 1; k <= top_; ++k) line += top_ == 1 ? ",class,output" : text(",class", k, ",output", k);
     else
-      for (int64_t k = 0; k < outputs; ++k) line += text(",output", k);
+      for (int64_t k = 0; k < outputs; ++k)
+        line += "," + (outputs == int64_t(columns_.size()) ? csv_cell(columns_[size_t(k)]) : text("output", k));
     put(line);
   }
 
@@ -178,7 +180,7 @@ class Printer {
   }
   bool json_;
   int64_t top_;
-  std::vector<std::string> names_;
+  std::vector<std::string> names_, columns_;  // of the classes; of the columns that numbers are predictions of
   int64_t classes_;
   bool of_pixels_, of_sequences_, of_boxes_;
   std::vector<TargetColumns> targets_;  // of a net with several

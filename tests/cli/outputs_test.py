@@ -346,7 +346,7 @@ epochs: 60
 """)
         self.neon("-r", "1", "-d", "f64", "-s", "m", spec)
         lines = self.neon("predict", "m", "t.csv").out.splitlines()
-        self.assertEqual(lines[0], "sample,output0,output1")
+        self.assertEqual(lines[0], "sample,u,v")
         found = np.array([[float(v) for v in line.split(",")[1:]] for line in lines[1:]])
         self.assertLess(np.abs(found - t).max(), 1e-2)
 

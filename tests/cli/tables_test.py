@@ -119,7 +119,7 @@ class Tables(Case):
             self.assertAlmostEqual(measured[name] / wanted, 1, delta=1e-4, msg=name)
         self.neon("-r", "1", "-s", "m", "r.yaml")
         head, row = self.neon("predict", "m", "-", stdin=b"x\n10\n").out.splitlines()
-        self.assertEqual(head, "sample,output0")
+        self.assertEqual(head, "sample,price")
         self.assertAlmostEqual(float(row.split(",")[1]), 1500.5, delta=0.5)
         np.save(self.path("x.npy"), np.array([[10.0]], "f4"))
         self.assertEqual(self.neon("predict", "m", "x.npy").out.splitlines()[1], row)
