@@ -7,12 +7,12 @@
 
 #include "models/guided_graph.h"
 #include "neon/cli/evaluated_data.h"
+#include "neon/cli/kept_outcome.h"
 #include "neon/cli/run_evaluation.h"
 #include "neon/cli/run_place.h"
 #include "neon/cli/sample_sheet.h"
 #include "neon/cli/slow_note.h"
 #include "neon/cli/stored_places.h"
-#include "neon/cli/target_reports.h"
 #include "neon/cli/untrained_phase.h"
 #include "neon/cli/verb.h"
 #include "neon/core/paths.h"
@@ -59,28 +59,13 @@ EvaluatedSet evaluated_set(const Data& data, const std::string& other) {
   return {data.test.size() > 0 ? data.test : data.train, "data"};
 }
 
-// Whether outputs can be kept and compared with targets one by one.
-bool can_report(const Data& data, const EvaluatedSet& set) {
-  constexpr int64_t kMostNumbers = int64_t(1) << 24, kMostClasses = 4096, kMostValues = 64;
-  if (data.label_of != LabelOf::sample || data.tokens > 0 || set.split.rows) return false;
-  if (data.ragged && set.split.targets.shape().rank() > 2) return false;  // numbers of steps, some of them padding
-  if (!set.split.reader && set.split.targets.empty()) return false;       // an autoencoder
-  int64_t width = data.classes > 0 ? data.classes : set.split.targets.elements() / set.split.size();
-  bool classes = data.classes > 0;
-  for (const NamedTarget& target : data.targets) {
-    classes = classes || target.kind != TargetKind::number;
-    width += target.width - target.columns();
-  }
-  return width <= (classes ? kMostClasses : kMostValues) && width * set.split.size() <= kMostNumbers;
-}
-
 // Refuses options that need the outputs of single samples, before an evaluation that does not keep them.
-void check_kept(const CommandLine& line) {
-  if (line.of_verb.report)
+void check_kept(const CommandLine& line, const KeptOutcome& kept) {
+  if (line.of_verb.report && !kept.any())
     fail(ErrorKind::config,
-         "option --report: it compares up to 16 million outputs with the classes or values of samples; this "
-         "evaluation has none of these, or more outputs. Leave the option out");
-  if (!line.of_verb.sheet.empty())
+         "option --report: it compares up to 16 million outputs with the classes or values of samples, or counts the "
+         "classes of pixels or steps; this evaluation has none of these, or more outputs. Leave the option out");
+  if (!line.of_verb.sheet.empty() && !kept.has_outputs())
     fail(ErrorKind::config,
          "option --sheet: it shows the worst samples, and this evaluation does not keep the outputs of each; leave it "
          "out");
@@ -173,9 +158,8 @@ int run_eval(const CommandLine& given) {
   if (other.empty()) note_other_set(set, data, opened.run.position.data);
   if (set.split.size() == 0) fail(ErrorKind::data, "the data set has no test samples to evaluate on");
   const DataLayout layout = layout_of(data);
-  const KeptOutputs outputs;
-  const Metric* const kept = can_report(data, set) ? &outputs : nullptr;
-  if (!kept) check_kept(line);
+  const KeptOutcome kept(data, set);
+  check_kept(line, kept);
   Variables variables;
   // Declares the variables; their values come from the file.
   StepOptions step = step_options(options, experiment.params);
@@ -191,10 +175,12 @@ int run_eval(const CommandLine& given) {
     };
     const auto let_go = [&] { variables = {}; };
     let_go();
-    return telling_room(
-        device,
-        [&] { return std::make_unique<Evaluator>(experiment, layout, set, step, variables, false, device, kept); },
-        let_go, {.what = "Batches", .samples = std::min(step.batch, set.split.size()), .bytes = bytes});
+    return telling_room(device,
+                        [&] {
+                          return std::make_unique<Evaluator>(experiment, layout, set, step, variables, false, device,
+                                                             kept.metric());
+                        },
+                        let_go, {.what = "Batches", .samples = std::min(step.batch, set.split.size()), .bytes = bytes});
   });
   restore_variables(weights, path, variables, true);
   variables.to_device();
@@ -203,11 +189,10 @@ int run_eval(const CommandLine& given) {
     return evaluator->run();
   }();
   for (const std::string& message : left_out_messages(data)) print_message(message);
-  const Outcome outcome = outcome_of(evaluator->kept());
-  print_results(line, outcomes_by_target(data, experiment.params.outputs, outcome), results,
+  print_results(line, kept.targets(data, experiment.params.outputs, evaluator->kept()), results,
                 text(set.name, ": ", results_text(results, experiment, set.name), "  (", data.source, ", ",
                      evaluator->samples_counted(), " samples)"));
-  if (!line.of_verb.sheet.empty()) write_worst(line, data, set.split, outcome);
+  if (!line.of_verb.sheet.empty()) write_worst(line, data, set.split, outcome_of(evaluator->kept()));
   if (!std::isfinite(results.at("cost")))
     fail(ErrorKind::diverged, path, ": the cost on the ", set.name, " set is ", not_finite_words(results.at("cost")));
   return 0;
@@ -273,21 +258,21 @@ std::vector<std::string> write_evaluation(const std::string& checkpoint, const O
                                           const Experiment& experiment, const Data& data, const RunOptions& options,
                                           const std::string& folder, bool guided) {
   const EvaluatedSet set = set_at_end(data);
-  const KeptOutputs outputs;
+  const KeptOutcome kept(data, set);
   Variables variables;
   const SlowNote note(text("evaluating ", checkpoint, " ..."));
   Evaluator evaluator(experiment, layout_of(data), set, step_options(options, experiment.params), variables, false,
-                      device_options(options, experiment), &outputs);
+                      device_options(options, experiment), kept.metric());
   restore_variables(sound_weights(opened, checkpoint), checkpoint, variables, true);
   variables.to_device();
   const auto results = evaluator.run();
   if (results.empty()) return {};  // a signal came
-  const Outcome outcome = outcome_of(evaluator.kept());
+  const Outcome outcome = kept.has_outputs() ? outcome_of(evaluator.kept()) : Outcome();
   nlohmann::json out = {{"checkpoint", file_name_of(checkpoint)},
                         {"set", set.name},
                         {"samples", evaluator.samples_counted()},
                         {"results", results}};
-  out["report"] = reports_json(outcomes_by_target(data, experiment.params.outputs, outcome));
+  out["report"] = reports_json(kept.targets(data, experiment.params.outputs, evaluator.kept()));
   if (data.targets.empty() && outcome.size() == set.split.size()) {
     const bool pictures = data.is_image() && (data.sample[0] == 1 || data.sample[0] == 3);
     const auto add = [&](const char* key, const std::vector<int64_t>& samples, const char* file) {
@@ -309,7 +294,8 @@ std::vector<std::string> write_evaluation(const std::string& checkpoint, const O
 std::string write_run_evaluation(const CommandLine& line, const Experiment& experiment, const Data& data,
                                  const RunOptions& options) {
   const EvaluatedSet set = set_at_end(data);
-  if (options.run_folder.empty() || set.split.size() == 0 || !experiment.cost() || !can_report(data, set)) return "";
+  if (options.run_folder.empty() || set.split.size() == 0 || !experiment.cost() || !KeptOutcome(data, set).any())
+    return "";
   std::error_code ignored;
   const std::string best = join_path(options.run_folder, kBestFile);
   const std::string& path = std::filesystem::exists(best, ignored) ? best : options.save_path;
@@ -341,7 +327,7 @@ std::vector<std::string> write_checkpoint_evaluation(const CommandLine& line, co
     const FormerRun former{opened.run, false, may_fetch(line, options), read_limits(line, opened, path)};
     const Data data = load_data(*opened.experiment, options, options.spec_dir, &former);
     const EvaluatedSet set = set_at_end(data);
-    if (set.split.size() == 0 || !opened.experiment->cost() || !can_report(data, set))
+    if (set.split.size() == 0 || !opened.experiment->cost() || !KeptOutcome(data, set).any())
       return {text("note: ", path,
                    ": no evaluation: it has no test samples, or its outputs are not compared one by one ",
                    "with classes or values")};

@@ -30,10 +30,14 @@ size_t widest(const std::vector<std::string>& names, size_t count) {
   return std::min<size_t>(out, 30);
 }
 
-void print_line(const std::string& name, size_t width, const ClassReport::OfClass& of) {
-  print_result(text(padded(name, width),
-                    formatted("  %9.4f  %6.4f  %6.4f  %7lld", of.precision, of.recall, of.f1, (long long)of.support)));
+void print_line(const std::string& name, size_t width, const ClassReport::OfClass& of, LabelOf label_of) {
+  std::string line = padded(name, width) + formatted("  %9.4f  %6.4f  %6.4f", of.precision, of.recall, of.f1);
+  if (label_of == LabelOf::pixel) line += formatted("  %6.4f", of.iou);
+  print_result(line + formatted("  %7lld", (long long)of.support));
 }
+
+// "support" of samples, "pixels" or "steps".
+std::string support_name(LabelOf of) { return of == LabelOf::sample ? "support" : text(name_of(of), "s"); }
 
 void print_confusion(const ClassReport& report, const std::vector<std::string>& names) {
   constexpr size_t kMost = 20, kNarrow = 8, kWide = 12;
@@ -45,6 +49,8 @@ void print_confusion(const ClassReport& report, const std::vector<std::string>& 
   size_t column = kNarrow;  // wide names have room beside few others
   for (size_t k = 0; k < classes && classes <= kMost / 2; ++k)
     column = std::max(column, std::min(kWide, letters(printable(name_at(names, int64_t(k))))));
+  for (const std::vector<int64_t>& row : report.confusion)
+    for (const int64_t count : row) column = std::max(column, std::to_string(count).size());
   print_result(padded("true class", width) + "  predicted");
   std::string line(width, ' ');
   for (size_t k = 0; k < classes; ++k) line += "  " + padded(name_at(names, int64_t(k)), column);
@@ -56,8 +62,10 @@ void print_confusion(const ClassReport& report, const std::vector<std::string>& 
   }
 }
 
-json of_class_json(const ClassReport::OfClass& of) {
-  return {{"precision", of.precision}, {"recall", of.recall}, {"f1", of.f1}, {"support", of.support}};
+json of_class_json(const ClassReport::OfClass& of, LabelOf label_of) {
+  json out = {{"precision", of.precision}, {"recall", of.recall}, {"f1", of.f1}, {"support", of.support}};
+  if (label_of == LabelOf::pixel) out["iou"] = of.iou;
+  return out;
 }
 
 json value_json(const ValueReport& of) {
@@ -67,16 +75,17 @@ json value_json(const ValueReport& of) {
 
 }  // namespace
 
-void print_class_report(const ClassReport& report, const std::vector<std::string>& names) {
+void print_class_report(const ClassReport& report, const std::vector<std::string>& names, LabelOf of) {
   const size_t width = widest(names, report.classes.size());
   constexpr size_t kMostLines = 50;
-  print_result(padded("class", width) + "  precision  recall      f1  support");
+  print_result(text(padded("class", width), "  precision  recall      f1", of == LabelOf::pixel ? "     iou" : "",
+                    formatted("  %7s", support_name(of).c_str())));
   for (size_t k = 0; k < std::min(report.classes.size(), kMostLines); ++k)
-    print_line(name_at(names, int64_t(k)), width, report.classes[k]);
+    print_line(name_at(names, int64_t(k)), width, report.classes[k], of);
   if (report.classes.size() > kMostLines)
     print_result(text("and ", report.classes.size() - kMostLines, " more: --report --format csv prints all"));
-  print_line("mean", width, report.macro);
-  print_line("weighted mean", width, report.weighted);
+  print_line("mean", width, report.macro, of);
+  print_line("weighted mean", width, report.weighted, of);
   if (report.confusion.empty()) return print_result(formatted("all labels right  %.4f", report.accuracy));
   print_confusion(report, names);
   if (report.bins.empty()) return;
@@ -86,19 +95,21 @@ void print_class_report(const ClassReport& report, const std::vector<std::string
                            bin.output, bin.right, (long long)bin.samples, bin.samples == 1 ? "" : "s"));
 }
 
-void print_class_table(const ClassReport& report, const std::vector<std::string>& names) {
-  print_record("class,precision,recall,f1,support");
+void print_class_table(const ClassReport& report, const std::vector<std::string>& names, LabelOf of) {
+  const bool pixels = of == LabelOf::pixel;
+  print_record(text("class,precision,recall,f1,support", pixels ? ",iou" : ""));
   for (size_t k = 0; k < report.classes.size(); ++k) {
-    const ClassReport::OfClass& of = report.classes[k];
-    print_record(
-        text(csv_cell(name_at(names, int64_t(k))), ",", of.precision, ",", of.recall, ",", of.f1, ",", of.support));
+    const ClassReport::OfClass& one = report.classes[k];
+    const std::string line =
+        text(csv_cell(name_at(names, int64_t(k))), ",", one.precision, ",", one.recall, ",", one.f1, ",", one.support);
+    print_record(pixels ? text(line, ",", one.iou) : line);
   }
 }
 
-json class_report_json(const ClassReport& report, const std::vector<std::string>& names) {
+json class_report_json(const ClassReport& report, const std::vector<std::string>& names, LabelOf label_of) {
   json classes = json::array(), bins = json::array();
   for (size_t k = 0; k < report.classes.size(); ++k) {
-    json of = of_class_json(report.classes[k]);
+    json of = of_class_json(report.classes[k], label_of);
     of["class"] = name_at(names, int64_t(k));
     classes.push_back(std::move(of));
   }
@@ -106,9 +117,10 @@ json class_report_json(const ClassReport& report, const std::vector<std::string>
     bins.push_back(
         {{"low", bin.low}, {"high", bin.high}, {"output", bin.output}, {"right", bin.right}, {"samples", bin.samples}});
   json out = {{"classes", std::move(classes)},
-              {"mean", of_class_json(report.macro)},
-              {"weighted_mean", of_class_json(report.weighted)},
+              {"mean", of_class_json(report.macro, label_of)},
+              {"weighted_mean", of_class_json(report.weighted, label_of)},
               {"accuracy", report.accuracy}};
+  if (label_of != LabelOf::sample) out["support_of"] = text(name_of(label_of), "s");
   if (!report.confusion.empty()) out["confusion"] = report.confusion;
   if (!report.bins.empty()) out["calibration"] = {{"error", report.calibration_error}, {"bins", std::move(bins)}};
   return out;

@@ -22,17 +22,18 @@ Outcome columns_of(const Outcome& all, int64_t first, int64_t width) {
 }
 
 ClassReport classes_or_labels(const TargetOutcome& target) {
+  if (!target.confusion.empty()) return class_report(target.confusion);
   return target.kind == TargetKind::labels ? label_report(target.outcome) : class_report(target.outcome);
 }
 
 void print_report(const TargetOutcome& target) {
   if (target.kind == TargetKind::number) print_value_report(target.outcome, target.names);
-  else print_class_report(classes_or_labels(target), target.names);
+  else print_class_report(classes_or_labels(target), target.names, target.label_of);
 }
 
 nlohmann::json report_json(const TargetOutcome& target) {
   if (target.kind == TargetKind::number) return value_report_json(target.outcome, target.names);
-  return class_report_json(classes_or_labels(target), target.names);
+  return class_report_json(classes_or_labels(target), target.names, target.label_of);
 }
 
 }  // namespace
@@ -58,7 +59,7 @@ std::vector<TargetOutcome> outcomes_by_target(const SampleMeaning& meaning, cons
 
 void print_reports(const std::vector<TargetOutcome>& targets) {
   for (const TargetOutcome& target : targets) {
-    if (target.outcome.size() == 0) continue;
+    if (target.outcome.size() == 0 && target.confusion.empty()) continue;
     if (!target.name.empty()) print_result(text(target.name, ":"));
     print_report(target);
   }
@@ -69,7 +70,7 @@ void print_report_table(const std::vector<TargetOutcome>& targets) {
     fail(ErrorKind::config, "option --report: the tables of ", targets.size(),
          " targets have different columns, so they are not one CSV; give --format json");
   if (targets[0].kind == TargetKind::number) print_value_table(targets[0].outcome, targets[0].names);
-  else print_class_table(classes_or_labels(targets[0]), targets[0].names);
+  else print_class_table(classes_or_labels(targets[0]), targets[0].names, targets[0].label_of);
 }
 
 nlohmann::json reports_json(const std::vector<TargetOutcome>& targets) {

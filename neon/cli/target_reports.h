@@ -16,6 +16,9 @@ struct TargetOutcome {
   TargetKind kind = TargetKind::number;
   std::vector<std::string> names;  // of the classes, labels or numbers
   Outcome outcome;
+  // Counts of pixels or steps [true class][predicted class], in place of an outcome of samples.
+  std::vector<std::vector<int64_t>> confusion = {};
+  LabelOf label_of = LabelOf::sample;
 };
 
 // One for each output of the net, in their order. A net without `outputs` has one.

@@ -84,7 +84,8 @@ PageJson sparse_matrix(const Found& from, size_t classes) {
 }
 
 PageJson class_report(const Found& from) {
-  const std::vector<const char*> keys = {"precision", "recall", "f1", "support"};
+  std::vector<const char*> keys = {"precision", "recall", "f1", "support"};
+  if (from.at("mean").has("iou")) keys.push_back("iou");
   PageJson out = {{"classes", PageJson::array()}};
   const auto classes = from.at("classes").items();
   if (classes.size() > kMostClasses) from.wrong(text("more than ", kMostClasses, " classes"));
@@ -95,6 +96,7 @@ PageJson class_report(const Found& from) {
   }
   for (const char* mean : {"mean", "weighted_mean"}) out[mean] = reals_of(from.at(mean), keys);
   out["accuracy"] = from.at("accuracy").real();
+  if (from.has("support_of")) out["support_of"] = from.at("support_of").words();
   if (from.has("confusion")) out["confusion"] = sparse_matrix(from.at("confusion"), classes.size());
   if (!from.has("calibration")) return out;
   const Found calibration = from.at("calibration");

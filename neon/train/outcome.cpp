@@ -21,6 +21,7 @@ ClassReport::OfClass of_counts(int64_t hits, int64_t predicted, int64_t support)
   out.precision = share_of(double(hits), double(predicted));
   out.recall = share_of(double(hits), double(support));
   out.f1 = share_of(2 * out.precision * out.recall, out.precision + out.recall);
+  out.iou = share_of(double(hits), double(predicted + support - hits));
   return out;
 }
 
@@ -42,9 +43,10 @@ ClassReport::OfClass mean_of(const std::vector<ClassReport::OfClass>& classes, a
     out.precision += weight(one) * one.precision;
     out.recall += weight(one) * one.recall;
     out.f1 += weight(one) * one.f1;
+    out.iou += weight(one) * one.iou;
     out.support += one.support;
   }
-  for (double* mean : {&out.precision, &out.recall, &out.f1}) *mean = share_of(*mean, all);
+  for (double* mean : {&out.precision, &out.recall, &out.f1, &out.iou}) *mean = share_of(*mean, all);
   return out;
 }
 
@@ -114,22 +116,31 @@ Outcome outcome_of(const std::vector<std::vector<double>>& sums) {
   return out;
 }
 
-ClassReport class_report(const Outcome& outcome) {
+ClassReport class_report(std::vector<std::vector<int64_t>> confusion) {
   ClassReport out;
-  const auto classes = size_t(outcome.width);
-  out.confusion.assign(classes, std::vector<int64_t>(classes, 0));
-  int64_t right = 0;
-  for (int64_t row = 0; row < outcome.size(); ++row) {
-    const size_t truth = first_largest(outcome.t.data() + row * outcome.width, outcome.width),
-                 predicted = first_largest(outcome.y.data() + row * outcome.width, outcome.width);
-    ++out.confusion[truth][predicted];
-    right += truth == predicted;
+  int64_t right = 0, all = 0;
+  for (size_t k = 0; k < confusion.size(); ++k) {
+    out.classes.push_back(of_class(confusion, k));
+    right += confusion[k][k];
+    all += out.classes.back().support;
   }
-  for (size_t k = 0; k < classes; ++k) out.classes.push_back(of_class(out.confusion, k));
-  out.accuracy = share_of(double(right), double(outcome.size()));
+  out.accuracy = share_of(double(right), double(all));
   out.macro =
       mean_of(out.classes, [](const ClassReport::OfClass& one) { return one.support + one.predicted > 0 ? 1.0 : 0.0; });
   out.weighted = mean_of(out.classes, [](const ClassReport::OfClass& one) { return double(one.support); });
+  out.confusion = std::move(confusion);
+  return out;
+}
+
+ClassReport class_report(const Outcome& outcome) {
+  const auto classes = size_t(outcome.width);
+  std::vector<std::vector<int64_t>> confusion(classes, std::vector<int64_t>(classes, 0));
+  for (int64_t row = 0; row < outcome.size(); ++row) {
+    const size_t truth = first_largest(outcome.t.data() + row * outcome.width, outcome.width),
+                 predicted = first_largest(outcome.y.data() + row * outcome.width, outcome.width);
+    ++confusion[truth][predicted];
+  }
+  ClassReport out = class_report(std::move(confusion));
   if (are_shares(outcome)) calibrate(outcome, out);
   return out;
 }

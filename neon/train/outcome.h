@@ -37,6 +37,7 @@ Outcome outcome_of(const std::vector<std::vector<double>>& sums);
 struct ClassReport {
   struct OfClass {
     double precision = 0, recall = 0, f1 = 0;  // 0 where nothing is to be divided by
+    double iou = 0;                            // intersection over union: right ones / (true or predicted ones)
     int64_t support = 0, predicted = 0;        // samples of the class, and samples that it was predicted for
   };
   std::vector<OfClass> classes;
@@ -55,6 +56,8 @@ struct ClassReport {
   double calibration_error = 0;  // the mean of |output - right|, by samples (Guo et al. 2017)
 };
 ClassReport class_report(const Outcome& outcome);
+// The same of counts [true class][predicted class], without a calibration.
+ClassReport class_report(std::vector<std::vector<int64_t>> confusion);
 // Targets have a 1 for each label, which outputs of at least 0.5 predict. Accuracy is the share of samples all of whose
 // labels are right; there is no confusion and no calibration.
 ClassReport label_report(const Outcome& outcome);

@@ -163,6 +163,42 @@ class Classes(Case):
             self.assertAlmostEqual(got["Top1Misclass"], (true != found).mean(), delta=1e-9)
             self.assertAlmostEqual(got["MeanIoU"], np.mean(ious), delta=1e-9)
 
+    def test_a_report_counts_pixels(self):
+        """By NumPy's counts, in batches of 10 of which the last has 7; a class that no pixel has counts in no mean."""
+        (x, y), (x_test, y_test) = self.data(), self.data(17, seed=4)
+        self.save(x, y, x_test, np.where(y_test == 2, 1, y_test))
+        truth = np.where(y_test == 2, 1, y_test).ravel()
+        self.neon("-r", "1", "-d", "f64", "-s", "m", self.spec(CLASSES, dataset="{NPZ: {path: d.npz, classes: 3}}"))
+        found = self.logits(x_test).argmax(1).ravel()
+        counts = np.array([[((truth == k) & (found == j)).sum() for j in range(3)] for k in range(3)])
+        hits, predicted, support = counts.diagonal(), counts.sum(0), counts.sum(1)
+        share = lambda a, b: np.divide(a, b, out=np.zeros(3), where=b > 0)
+        precision, recall, iou = share(hits, predicted), share(hits, support), share(hits, predicted + support - hits)
+        wanted = dict(precision=precision, recall=recall, f1=share(2 * precision * recall, precision + recall), iou=iou,
+                      support=support)
+        report = json.loads(self.neon("eval", "m", "--format", "json", "--report").out)["report"]
+        self.assertEqual(report["confusion"], counts.tolist())
+        self.assertEqual(report["support_of"], "pixels")
+        self.assertAlmostEqual(report["accuracy"], (truth == found).mean(), places=12)
+        for key, values in wanted.items():
+            np.testing.assert_allclose([of[key] for of in report["classes"]], values, atol=1e-12, err_msg=key)
+        there = support + predicted > 0
+        self.assertAlmostEqual(report["mean"]["iou"], iou[there].mean(), places=12)
+        self.assertAlmostEqual(report["weighted_mean"]["iou"], (iou * support).sum() / support.sum(), places=12)
+        table = self.neon("eval", "m", "--format", "csv", "--report").out.splitlines()
+        self.assertEqual(table[0], "class,precision,recall,f1,support,iou")
+        np.testing.assert_allclose([[float(cell) for cell in line.split(",")[1:]] for line in table[1:]],
+                                   np.array([wanted[key] for key in ("precision", "recall", "f1", "support", "iou")]).T, rtol=1e-5)
+        text = self.neon("eval", "m").out
+        self.assertRegex(text, r"(?m)^class +precision +recall +f1 +iou +pixels$")
+        self.assertRegex(text, rf"(?m)^0 .* {support[0]}$")
+        self.assertRegex(text, rf"(?m)^1  +{counts[1][0]} +{counts[1][1]} +{counts[1][2]} *$")
+        self.refused(2, "eval", "m", "--sheet", "s.png", says="option --sheet")
+        self.neon("-r", "1", "s.yaml", environment={"NEON_NO_RUN_FOLDER": ""})
+        with open(self.path("runs/s-1/eval.json")) as file:
+            self.assertEqual(np.sum(json.load(file)["report"]["confusion"]), 17 * 30)
+        self.assertIn('"iou"', self.read("runs/s-1/report.html").decode())
+
     def test_a_step_follows_the_mean_over_pixels(self):
         x, y = self.data(10)
         self.save(x, y, x, y)

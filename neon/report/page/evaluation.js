@@ -86,7 +86,8 @@ function confusedPairs(matrix, names) {
 
 function classReport(report) {
   const names = report.classes.map((each) => each.class), out = [];
-  const line = (of, name) => [name, ...["precision", "recall", "f1"].map((key) => percentText(of[key])), shortNumber(of.support)];
+  const shares = ["precision", "recall", "f1", ...(report.mean.iou === undefined ? [] : ["iou"])];
+  const line = (of, name) => [name, ...shares.map((key) => percentText(of[key])), shortNumber(of.support)];
   if (report.confusion) {
     const matrix = wholeMatrix(report.confusion);
     out.push(element("section", { class: "card wide", "aria-label": "Confusion matrix" },
@@ -95,7 +96,7 @@ function classReport(report) {
     out.push(element("section", { class: "card", "aria-label": "Most confused" }, ...confusedPairs(matrix, names)));
   }
   out.push(element("section", { class: "card", "aria-label": "Classes" },
-    tableOf(["class", "precision", "recall", "F1", "samples"],
+    tableOf(["class", ...shares, report.support_of ?? "samples"],
       [...report.classes.map((of) => line(of, of.class)), line(report.mean, "mean"), line(report.weighted_mean, "weighted mean")],
       { "aria-label": "Precision and recall of classes" })));
   if (report.calibration)
