@@ -261,7 +261,8 @@ bool is_one_number(const Table& table, const KnownColumn& column) {
   return column.code.kind == ColumnKind::number && !column.code.indicator && !table.texts.count(column.place);
 }
 
-// The column behind the last one from `begin` on whose numbers become one number each, side by side.
+// Columns [begin, end) are a run: each is coded as one number, and in the table they lie side by side. Returns `end`,
+// which is `begin` where that column is of another kind.
 size_t end_of_numbers(const Table& table, const std::vector<KnownColumn>& columns, size_t begin) {
   size_t end = begin;
   while (end < columns.size() && is_one_number(table, columns[end]) &&
@@ -285,7 +286,7 @@ void encode_numbers(Tensor rows, const std::vector<KnownColumn>& columns) {
 }  // namespace
 
 Tensor encoded_rows(const Table& table, const Tensor& rows, const std::vector<KnownColumn>& columns) {
-  std::vector<size_t> end_of;  // by column: of the numbers that begin there
+  std::vector<size_t> end_of;  // by column: the end of the run that begins there
   for (size_t k = 0; k < columns.size(); ++k) end_of.push_back(end_of_numbers(table, columns, k));
   if (!columns.empty() && columns[0].place == 0 && end_of[0] == columns.size() &&
       rows.shape()[1] == int64_t(columns.size())) {

@@ -70,19 +70,21 @@ class Pass {
   static constexpr int kSamples = -1, kNothing = -2;               // in place of a row
   static constexpr std::string_view kOfEachOutput = "Activation";  // the layer that may follow a Seq2Seq
 
-  // A decoder predicts labels by its own outputs, of which a function of each alone keeps the largest the largest.
+  // Seq2Seq predicts the label of its decoder's largest output, so no layer behind it may make another output the
+  // largest.
   [[noreturn]] static void refuse_after_decoder(const Link& link) {
     fail(ErrorKind::config, "the labels that Seq2Seq predicts are those of its decoder's outputs, which ", link.name,
          " would change; end the net with Seq2Seq, and put what follows into its decoder");
   }
 
-  // Not what a layer passes on as it is.
+  // Whether the layer has made x itself. Otherwise x is the output of an earlier layer, passed on as it was.
   bool from_ops_of_its_own(Expr x) const {
     const auto is_x = [&](const auto& known) { return known.second.value() == x.value(); };
     return std::ranges::count_if(outputs_, is_x) == 1;
   }
 
-  // x, the output of the layer before, or what the layer asks for by name: then the shapes told begin with those.
+  // The layer's inputs: those that it names, otherwise x, the output of the layer before. Where it names some, `shapes`
+  // begins anew with theirs.
   std::vector<Expr> inputs_of(const Link& link, Expr x, std::string& shapes) const {
     const std::vector<std::string>& names = link.layer->common.inputs;
     if (names.empty()) return {x};
