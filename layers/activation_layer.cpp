@@ -70,6 +70,7 @@ struct ActivationLayer : Parametrized<Layer, ActivationLayerParams> {
     return activate(context, x, params.transform, context.layer);
   }
   bool takes_split() const override { return true; }
+  WayOfZeros way_of_zeros() const override { return WayOfZeros::kept; }
 };
 const Registration<Layer, ActivationLayer> registration{
     "Activation", "Applies a function to every element.", {"ActivationLayer"}};

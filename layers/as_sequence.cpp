@@ -21,6 +21,7 @@ struct AsSequenceParams {
 
 struct AsSequence : Parametrized<Layer, AsSequenceParams> {
   using Parametrized::Parametrized;
+  WayOfZeros way_of_zeros() const override { return WayOfZeros::moved; }
   Expr forward(LayerContext& context, Expr x) const override {
     if (context.is_sequence(x)) fail(ErrorKind::config, "AsSequence: its input is a sequence already; leave it out");
     const Shape shape = x.shape();

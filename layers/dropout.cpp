@@ -28,18 +28,31 @@ struct Dropout : Parametrized<Layer, DropoutParams> {
     const std::string stream = context.layer + "/mask";
     if (!context.split.has(x)) {
       const Expr mask = mask_of(x, draw_for_samples(context, x.shape(), stream));
-      const Expr y = masked(x, mask, context.caffe);
-      context.dropped.insert_or_assign(y, LayerContext::Dropped{params.keep, mask});
-      return y;
+      context.keep_axes(x, mask);
+      return noted(context, x, masked(x, mask, context.caffe), mask);
     }
-    std::vector<Expr> draws = draws_for_features(context, x, stream);
+    const std::vector<Expr> draws = draws_for_features(context, x, stream);
     size_t number = 0;
-    return of_each_part(context, x,
-                        [&](Expr part) { return masked(part, mask_of(part, draws[number++]), context.caffe); });
+    const Expr mask = of_each_part(context, x, [&](Expr part) { return mask_of(part, draws[number++]); });
+    return noted(context, x,
+                 of_both_parts(context, x, mask, [&](Expr part, Expr own) { return masked(part, own, context.caffe); }),
+                 mask);
   }
   bool takes_split() const override { return true; }
 
  private:
+  // y, of which the mask, and a Dropout before, have left numbers out.
+  Expr noted(LayerContext& context, Expr x, Expr y, Expr mask) const {
+    LayerContext::Dropped now{params.keep, mask, context.layer};
+    if (const auto before = context.dropped.find(x); before != context.dropped.end()) {
+      const LayerContext::Dropped& then = before->second;
+      now.keep *= then.keep, now.by = then.by;
+      if (now.by.empty())
+        now.mask = of_both_parts(context, mask, then.mask, [](Expr a, Expr b) { return a * reshape(b, a.shape()); });
+    }
+    context.dropped.insert_or_assign(y, now);
+    return y;
+  }
   Expr mask_of(Expr x, Expr draw) const { return cast(apply("less", draw, draw.constant(params.keep)), x.dtype()); }
   Expr masked(Expr x, Expr mask, bool caffe) const { return x * (caffe ? mask * (1 / params.keep) : mask); }
 };

@@ -72,6 +72,7 @@ Expr read_parameter(LayerContext& context, const Parameter& p, DType type) {
 }  // namespace
 
 Expr LayerContext::parameter(Parameter p, DType type) {
+  ++weights_read;
   for (const Parameter& other : parameters) {
     if (other.name != p.name) continue;
     if (again) return read_parameter(*this, other, type);
@@ -95,6 +96,7 @@ bool is_trained(const LayerContext& context, Expr stored) {
 }
 
 Expr LayerContext::state(const std::string& name, const Shape& shape, double fill) {
+  ++weights_read;
   if (!again) states.push_back({name, shape, fill, layer});
   const Expr stored(graph, graph.variable(name, arithmetic_dtype, shape));
   for (const Assignment& a : state_updates)
@@ -250,9 +252,13 @@ Expr apply_layer(const Layer& layer, LayerContext& context, const std::vector<Ex
            "before it, or a recurrent layer");
     const Expr whole = layer.takes_split() ? x : own_samples(context, x);
     taken.push_back(layer.takes_channels_first() ? whole : context.channels_last(whole));
+    if (taken.back().value() != whole.value()) move_dropped(context, whole, taken.back());
   }
+  const int64_t weights_before = context.weights_read;
   const Expr y = layer.forward_all(context, taken);
   keep_steps(context, unsplit_steps(context, inputs[0]), y);
+  const bool has_weights = context.weights_read > weights_before;
+  if (!has_weights || layer.way_of_zeros() == WayOfZeros::kept) pass_dropped(context, layer, taken, y);
   return y;
 }
 

@@ -100,6 +100,14 @@ enum class Sight {
   any,     // all steps
 };
 
+// How a layer treats the numbers that a Dropout has left out of its input.
+enum class WayOfZeros {
+  kept,   // each number of the output is made of the input's number in the same place
+  moved,  // the output has the input's numbers in other places, which the layer finds for a mask, too
+  mixed,  // a number of the output is made of several
+  added,  // the same, of branches: what one has left out another may have
+};
+
 // States that layers of cells pass on within a graph, in place of carried ones: those of an encoder to the decoder, and
 // from each decoded step to the next.
 class PassedStates {
@@ -193,6 +201,7 @@ class LayerContext {
   bool decodes = false;      // a decoder is to predict labels step by step
   Value decoded;             // (N,L) i32: these predictions; or invalid
   std::string layer;         // name of the layer that is describing itself
+  int64_t weights_read = 0;  // parameters and states that layers have asked for
   Sharing sharing;
   std::string shapes;  // from the samples to the net's outputs, layer by layer, for messages
 
@@ -241,10 +250,14 @@ class LayerContext {
   // The shape of one sample, as people know it: (C,H,W).
   Shape sample_shape(Expr x) const;
 
-  // The share of an array's numbers that Dropout leaves there, and 1 for each that stays, 0 for the others.
+  // The numbers that a Dropout has left out of an array, for layers to which a 0 is like other numbers
+  // (layers/signs.h).
   struct Dropped {
-    double keep;
-    Expr mask;
+    double keep = 1;  // the share of the numbers that stay
+    Expr mask;  // 1 for each that stays, 0 for the others; of split features, split, too; without a value: see `by`
+    std::string layer;  // the Dropout
+    std::string by =
+        {};  // the layer whose outputs are made of several numbers each, so that no mask says what is left out
   };
   // All rows of a parameter whose rows ranks share, as a step has gathered them in one type.
   struct Gathered {
@@ -256,8 +269,8 @@ class LayerContext {
   std::vector<Parameter> parameters;  // without those that are shared
   std::vector<LayerState> states;
   std::vector<Assignment> state_updates;
-  std::map<Value, Dropped> dropped;         // outputs of Dropout, in training
-  std::vector<Expr> penalties;              // numbers (1,1), in training: what is minimised beside the cost
+  std::map<Value, Dropped> dropped;  // outputs of Dropout, and what layers without weights make of them; in training
+  std::vector<Expr> penalties;       // numbers (1,1), in training: what is minimised beside the cost
   std::vector<Assignment> carried_updates;  // in every step, of an evaluation, too
   std::vector<std::string> output_layers;   // whose outputs are the net's; empty: the last layer, and a Tree's branches
   std::vector<Expr> more_outputs;           // of the net, beside the first
@@ -332,6 +345,8 @@ class Layer {
   virtual bool takes_tokens() const { return false; }
   // Whether x may also be split features.
   virtual bool takes_split() const { return false; }
+  // How numbers that a Dropout has left out of the input get into the output.
+  virtual WayOfZeros way_of_zeros() const { return WayOfZeros::mixed; }
   virtual Sight sight() const { return Sight::step; }
   // Whether it is a convolution or attention, for which a GPU has a library of its own.
   virtual bool has_own_library() const { return false; }

@@ -20,6 +20,7 @@ struct ReshapeParams {
 struct Reshape : Parametrized<Layer, ReshapeParams> {
   using Parametrized::Parametrized;
   bool takes_channels_first() const override { return true; }
+  WayOfZeros way_of_zeros() const override { return WayOfZeros::moved; }
   // Unless the steps stay, the numbers of several may come together.
   Sight sight() const override { return !params.reshape.empty() && params.reshape[0] == 0 ? Sight::step : Sight::any; }
   Expr forward(LayerContext& context, Expr given) const override {

@@ -139,21 +139,32 @@ struct OfElements : ActivationContext {
 
 }  // namespace
 
-Expr own_samples(LayerContext& context, Expr x) {
-  if (!context.split.has(x)) return x;
-  Expr& known = context.split.whole(x);
-  if (known.value()) return known;
+namespace {
+
+Expr joined_samples(LayerContext& context, Expr x) {
   if (const Activated* const made = context.split.activated(x)) {
     OfElements of_elements(context.training);
     const Expr whole = own_samples(context, made->x);
-    return known = in_sequence(context, made->activation->apply(of_elements, as_steps(context, whole)), whole);
+    return in_sequence(context, made->activation->apply(of_elements, as_steps(context, whole)), whole);
   }
   const SplitParts& split = context.split.of(x);
   std::vector<Value> parts;
   for (const SplitPart& part : split.parts)
     parts.push_back(are_by_rank(split) ? part.x.value() : own_samples_of(part.x, part.samples));
   if (are_by_rank(split)) parts = {own_samples_of(in_one(context.graph, parts, 1), samples_of(split))};
-  return known = joined(context, parts, split);
+  return joined(context, parts, split);
+}
+
+}  // namespace
+
+Expr own_samples(LayerContext& context, Expr x) {
+  if (!context.split.has(x)) return x;
+  Expr& known = context.split.whole(x);
+  if (known.value()) return known;
+  known = joined_samples(context, x);
+  if (const auto found = context.dropped.find(x); found != context.dropped.end())
+    context.dropped.insert_or_assign(known, found->second);
+  return known;
 }
 
 bool splits(const LayerContext& context, Expr x, int64_t nout) {

@@ -54,6 +54,7 @@ Expr total_of(LayerContext& context, const std::vector<Expr>& outputs, const cha
 
 struct MergeSum : Branches<BranchesParams> {
   using Branches::Branches;
+  WayOfZeros way_of_zeros() const override { return WayOfZeros::added; }
   Expr merge(LayerContext& context, const std::vector<Expr>& outputs) const override {
     return total_of(context, outputs, "MergeSum adds");
   }
@@ -62,6 +63,7 @@ NEON_REGISTER(Layer, MergeSum, "Adds the outputs of branches.");
 
 struct MergeMean : Branches<BranchesParams> {
   using Branches::Branches;
+  WayOfZeros way_of_zeros() const override { return WayOfZeros::added; }
   Expr merge(LayerContext& context, const std::vector<Expr>& outputs) const override {
     return total_of(context, outputs, "MergeMean takes the mean of") * (1.0 / double(outputs.size()));
   }

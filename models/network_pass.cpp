@@ -6,11 +6,12 @@
 #include <utility>
 
 #include "backends/graph/flops.h"
+#include "layers/signs.h"
 #include "models/adversarial.h"
 #include "models/network.h"
 #include "models/seq2seq.h"
-
 #include "models/shared_start.h"
+
 namespace neon {
 
 namespace {
@@ -130,6 +131,7 @@ class Pass {
       if (first.met_before) x = own_samples(context_, outputs_.at(first.name)), from = places_.at(first.name);
       const Expr entered = container.enter(number++, x);
       context_.keep_axes(x, entered);
+      if (is_dropped(context_, x)) context_.dropped.insert_or_assign(entered, context_.dropped.at(x));
       outputs.push_back(
           run(branch, entered, text(shapes, kArrow, link.name, " branch ", number), depth + 1, number, from));
       ends.push_back(end_);
@@ -141,6 +143,7 @@ class Pass {
       return container.merge(context_, outputs);
     });
     keep_steps(context_, outputs[0], y);
+    pass_dropped(context_, container, outputs, y);
     return y;
   }
 

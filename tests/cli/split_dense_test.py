@@ -57,6 +57,12 @@ class SplitDense(support.Case):
     def test_last_batch_of_fewer_samples_than_ranks(self):
         self.check_ranks(self.spec(NUMBERS, dataset="{UniformRandom: {ntrain: 33, ntest: 3, nin: 6, nout: 3}}"))
 
+    def test_binary_layers_find_what_dropout_left_out(self):
+        """The mask is of features that ranks share; the binary layer takes whole samples."""
+        for between in "", "  - Activation: Tanh\n":
+            self.check_ranks(self.spec(NUMBERS.replace("  - Affine: {nout: 24, init: Kaiming, bias: {Constant: 0.1}, activation: Rectlin}\n",
+                                                       between + "  - BinaryAffine: {nout: 24, activation: Tanh}\n")))
+
     def test_accumulated_gradients(self):
         self.check_ranks(self.spec(NUMBERS, accumulate=3), ranks=(2, 3))
 

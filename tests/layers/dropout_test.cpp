@@ -155,6 +155,72 @@ TEST_CASE("binary layers take 0 for what dropout left out, and the mean of all s
     }
 }
 
+namespace {
+
+// The training output of a net of these layers for x (5, 6) = 1, whose last layer is BinaryLinear with weights of 1.
+std::vector<double> signs_behind(const std::vector<const char*>& specs) {
+  Graph graph;
+  LayerContext context(graph, true, DType::f32, 3);
+  Expr x(graph, graph.variable("x", DType::f32, {5, 6}));
+  for (size_t i = 0; i < specs.size(); ++i) {
+    context.layer = text("L", i);
+    x = apply_layer(*Registry<Layer>::get().create(yaml_of(specs[i])), context, {x});
+  }
+  graph.output("y", x);
+  Variables variables;
+  const auto program = compile_for_cpu(graph, variables);
+  for (int64_t i = 0; i < 30; ++i) variables.at("x").set(i, 1);
+  Tensor& weights = variables.at(text("L", specs.size() - 1, "/W"));
+  for (int64_t i = 0; i < weights.elements(); ++i) weights.set(i, 1);
+  program->run(1);
+  std::vector<double> out;
+  for (int64_t i = 0; i < program->output("y").elements(); ++i) out.push_back(program->output("y").at(i));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("binary layers find what dropout left out behind layers that move numbers or change each by itself") {
+  const std::vector<double> plain = signs_behind({"Dropout: 0.7", "BinaryLinear: 1"});
+  CHECK(std::ranges::count(plain, 0) < 5);
+  for (const std::vector<const char*>& specs : std::vector<std::vector<const char*>>{
+           {"Dropout: 0.7", "Activation: Tanh", "BinaryLinear: 1"},
+           {"Dropout: 0.7", "Reshape: [2, 3]", "BinaryLinear: 1"},
+           {"Dropout: 0.7", "Reshape: [3, 2, 1]", "Activation: Tanh", "BinaryLinear: 1"},
+           {"Dropout: 0.7", "Reshape: [3, 2, 1]", "BinaryConv: {fshape: [2, 1], nofm: 1}"}}) {
+    INFO(join(std::vector<std::string>(specs.begin(), specs.end()), ", "));
+    CHECK(signs_behind(specs) == plain);  // L0 draws the same mask
+  }
+  // Each step has signs of its own, and the steps of a sample are those of its numbers.
+  const std::vector<double> steps = signs_behind({"Dropout: 0.7", "AsSequence: {steps: 3}", "BinaryLinear: 1"});
+  REQUIRE(steps.size() == 15);
+  for (size_t n = 0; n < 5; ++n)
+    CHECK(steps[3 * n] + steps[3 * n + 1] + steps[3 * n + 2] == Approx(plain[n]).margin(1e-5));
+  // A number stays where both stay: each is 0, or 1 / (0.7 * 0.5).
+  const double once = 1 / (0.7 * 0.5);
+  const std::vector<double> twice = signs_behind({"Dropout: 0.7", "Dropout: 0.5", "BinaryLinear: 1"});
+  double all = 0;
+  for (const double y : twice) {
+    CHECK(std::remainder(y, once) == Approx(0).margin(1e-4));
+    all += y / once;
+  }
+  CHECK(all > 2);
+  CHECK(all < 20);  // of 30, about 10; with the zeros as signs, all 30
+}
+
+TEST_CASE("binary layers refuse zeros of dropout that another layer has mixed") {
+  CHECK_THROWS_WITH(
+      signs_behind({"Dropout: 0.7", "Reshape: [1, 2, 3]", "Pooling: {fshape: 2, strides: 1}",
+                    "BinaryConv: {fshape: 1, nofm: 1}"}),
+      Catch::Contains("L2 stands between L0 and this layer, which would take the zeros of Dropout as signs; put the "
+                      "Dropout behind L2"));
+  // Weights mix the numbers, and a layer that takes the numbers themselves is right about zeros.
+  CHECK(signs_behind({"Dropout: 0.7", "Affine: {nout: 4, init: {Constant: 1}}", "BinaryLinear: 1"}).size() == 5);
+  CHECK(signs_behind({"Dropout: 0.7", "Reshape: [1, 2, 3]", "Pooling: {fshape: 2, strides: 1}",
+                      "BinaryLinear: {nout: 1, binary_input: false}"})
+            .size() == 5);
+}
+
 TEST_CASE("stochastic depth keeps its share of samples, each whole, by new draws in each step") {
   constexpr int64_t kSamples = 4096;
   for (const bool caffe : {false, true})
