@@ -54,4 +54,10 @@ CellShares::CellShares(const CellWork& work, int team) {
   }
 }
 
+int64_t CellShares::most_samples() const {
+  int64_t most = 0;
+  for (const CellShare& share : shares_) most = std::max(most, share.samples());
+  return most;
+}
+
 }  // namespace neon::cpu

@@ -46,6 +46,7 @@ class CellShares {
   CellShares(const CellWork& work, int team);
   int count() const { return int(shares_.size()); }
   const CellShare& operator[](int i) const { return shares_[size_t(i)]; }
+  int64_t most_samples() const;  // of a share
 
  private:
   std::vector<std::unique_ptr<Meeting>> meetings_;

@@ -64,7 +64,9 @@ class CellKernel : public Kernel {
     load_ = elementwise::load_function(stored_, dtype_of<R>());
   }
 
-  StepWeights<R> weights(const StepSizes& sizes) const { return {sizes, stored_ == DType::bf16, threads_}; }
+  StepWeights<R> weights(const StepSizes& sizes) const {
+    return {sizes, stored_ == DType::bf16, shares_.most_samples(), threads_};
+  }
   StepRows<R> step_rows(Value value, int64_t parts) { return {context_, value, parts}; }
   // Rows of as many numbers as all gates have, of a share alone; k < kSpareRows.
   R* spare(const CellShare& share, int64_t k) const {

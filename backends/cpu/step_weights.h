@@ -5,6 +5,7 @@
 #include "backends/cpu/block_product.h"
 #include "backends/cpu/cell_team.h"
 #include "backends/cpu/kernel.h"
+#include "backends/cpu/pair_weights.h"
 #include "backends/cpu/tile_weights.h"
 #include "neon/core/tensor.h"
 
@@ -24,9 +25,11 @@ struct StepSizes {
 template <typename R>
 class StepWeights {
  public:
-  // With weights and states stored in bf16, `in_bf16`, products are those of AMX where the processor has it.
-  StepWeights(const StepSizes& sizes, bool in_bf16, int threads) : sizes_(sizes) {
+  // With weights and states stored in bf16, `in_bf16`, products are those of AMX or AVX-512 BF16 where the processor
+  // has them. A share has at most `samples`.
+  StepWeights(const StepSizes& sizes, bool in_bf16, int64_t samples, int threads) : sizes_(sizes) {
     if (in_bf16 && has_amx()) tiles_.emplace(sizes, threads);
+    else if (in_bf16 && has_bf16()) pairs_.emplace(sizes, samples, threads);
     else packed_ = Tensor(dtype_of<R>(), {sizes.inner * sizes.gates * sizes.padded()});
   }
 
@@ -41,8 +44,10 @@ class StepWeights {
   // in one order.
   void multiply(const R* a, const CellShare& share, R* out) const {
     a += share.first_sample * sizes_.inner, out += share.first_sample * row();
-    if constexpr (std::is_same_v<R, float>)
+    if constexpr (std::is_same_v<R, float>) {
       if (tiles_) return tiles_->multiply(a, share, out);
+      if (pairs_) return pairs_->multiply(a, share, out);
+    }
     const int64_t padded = sizes_.padded(), first = share.first_unit,
                   last = std::min(divided_up(first + share.units, kLane) * kLane, padded);
     for (int64_t gate = 0; gate < sizes_.gates; ++gate)
@@ -61,8 +66,10 @@ class StepWeights {
   R* panel(int64_t gate, int64_t unit) const { return data() + (gate * sizes_.padded() + unit) * sizes_.inner; }
 
   void pack(const R* w, int64_t gate, int64_t unit) {
-    if constexpr (std::is_same_v<R, float>)
+    if constexpr (std::is_same_v<R, float>) {
       if (tiles_) return tiles_->pack(w, gate, unit);
+      if (pairs_) return pairs_->pack(w, gate, unit);
+    }
     const int64_t columns = std::min(kPanel, sizes_.padded() - unit), given = std::min(columns, sizes_.units - unit),
                   inner = sizes_.inner, first = gate * sizes_.units + unit;
     R* to = panel(gate, unit);
@@ -75,6 +82,7 @@ class StepWeights {
   const StepSizes sizes_;
   Tensor packed_;
   std::optional<TileWeights> tiles_;  // in place of packed_
+  std::optional<PairWeights> pairs_;  // likewise
 };
 
 }  // namespace neon::cpu
