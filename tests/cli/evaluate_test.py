@@ -249,6 +249,33 @@ class Evaluate(Case):
             trained = self.neon("-r", seed, "-s", "g", spec).out
             self.assertIn(re.search(r"test: (.*?)  \(", trained)[1], self.neon("eval", "g").out)
 
+    def test_classes_of_texts_and_of_steps(self):
+        """Sequences of different lengths: what fills them up counts nowhere."""
+        rng = np.random.default_rng(2)
+        words, rows = ["ash", "beech", "fir"], ["text,label"]
+        texts = [[words[i] for i in rng.integers(0, 3, rng.integers(1, 7))] for _ in range(50)]
+        rows += [f"{' '.join(text)},{NAMES[max(text.count(word) for word in words) % 2]}" for text in texts]
+        self.write("texts.csv", "\n".join(rows) + "\n")
+        self.write("texts.txt", "".join(" ".join(text) + "\n" for text in texts))
+        walks = [[rng.integers(0, 4) for _ in range(rng.integers(1, 9))] for _ in range(50)]
+        self.write("walks.csv", "who,x,kind\n" + "".join(f"w{i},{x},{NAMES[x % 2]}\n" for i, walk in enumerate(walks) for x in walk))
+        tail = "  - Affine: {nout: classes, activation: Softmax}\ncost: CrossEntropyMulti\noptimizer: Adam\nbatch_size: 8\nepochs: 2\n"
+        self.write("texts.yaml", "dataset: {TextClasses: {path: texts.csv, unit: words, test: texts.csv}}\nlayers:\n"
+                   "  - Embedding: {embedding_dim: 4}\n  - RecurrentMean\n" + tail)
+        self.write("walks.yaml", "dataset: {Sequences: {path: walks.csv, id: who, target: kind, each_step: true, test: walks.csv}}\n"
+                   "layers:\n  - LSTM: {output_size: 4}\n" + tail)
+        truths = {"texts": [row.split(",")[1] for row in rows[1:]],
+                  "walks": [NAMES[x % 2] for walk in walks for x in walk]}
+        for name, truth in truths.items():
+            self.neon("-r", "1", "-s", "m", f"{name}.yaml")
+            said = csv.DictReader(io.StringIO(self.neon("predict", "m", "texts.txt" if name == "texts" else "walks.csv").out))
+            found = [kind for row in said for kind in row["classes" if name == "walks" else "class"].split(" ")]
+            numbers = [np.array([NAMES.index(kind) for kind in kinds]) for kinds in (truth, found)]
+            report = self.report()["report"]
+            self.assertEqual(report["confusion"], of_classes(*numbers, 2)[0].tolist())
+            self.assertEqual(report["mean"]["support"], len(truth))
+            self.assertEqual(report.get("support_of"), "steps" if name == "walks" else None)
+
     def test_refusals(self):
         self.train_trees()
         self.refused(3, "eval", "m", "t.csw", says=["t.csw: there is no such file or folder", "t.csv"])
