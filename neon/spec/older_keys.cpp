@@ -4,6 +4,7 @@
 
 #include "neon/core/params.h"
 #include "neon/spec/notation.h"
+#include "neon/spec/older_mapping.h"
 
 namespace neon {
 
@@ -78,49 +79,6 @@ void take_rounding(Setting& params, Conversion& conversion, std::vector<std::str
     if (!conversion.options.find("rounding"))
       conversion.options.entries.push_back(
           {"rounding", Setting::scalar(usual ? "-1" : text(bits), entry.where), entry.where});
-    return true;
-  });
-}
-
-// Classes of parameters that a mapping may name, and whether a net has some.
-bool has_class(const Setting& setting, std::string_view wanted) {
-  if (is_object(setting) || (setting.is_scalar() && !class_of(setting).empty())) {
-    const std::string_view name = last_part(class_of(setting));
-    const Setting* const params = is_object(setting) ? &setting.entries[0].value : nullptr;
-    const auto given = [&](const char* key) { return params && params->is_map() && params->find(key); };
-    const bool own = name == wanted || (wanted == "Linear" && name == "Affine") ||
-                     (wanted == "Convolution" && name == "Conv") || (wanted == "Deconvolution" && name == "Deconv");
-    const bool recurrent =
-        name == "Recurrent" || name.ends_with("RNN") || name.ends_with("LSTM") || name.ends_with("GRU");
-    if (own || (wanted == "Bias" && (given("bias") || recurrent)) || (wanted == "BatchNorm" && given("batch_norm")))
-      return true;
-  }
-  return std::ranges::any_of(setting.items, [&](const Setting& item) { return has_class(item, wanted); }) ||
-         std::ranges::any_of(setting.entries, [&](const auto& entry) { return has_class(entry.value, wanted); });
-}
-
-bool has_name(const Setting& setting, std::string_view wanted) {
-  const Setting* const name = setting.is_map() ? setting.find("name") : nullptr;
-  if (name && name->is_scalar() && name->value == wanted) return true;
-  return std::ranges::any_of(setting.items, [&](const Setting& item) { return has_name(item, wanted); }) ||
-         std::ranges::any_of(setting.entries, [&](const auto& entry) { return has_name(entry.value, wanted); });
-}
-
-void leave_out_absent(Setting& params, const Setting& root, std::vector<std::string>& notes) {
-  const Setting* const layers = root.find("layers");
-  Setting* const nested = params.find("optimizer_mapping");
-  Setting& mapping = nested ? *nested : params;
-  if (!layers || !mapping.is_map()) return;
-  std::erase_if(mapping.entries, [&](const Setting::Entry& entry) {
-    constexpr std::string_view kClasses[] = {"Bias",        "BatchNorm", "Linear", "Convolution", "Deconvolution",
-                                             "LookupTable", "Recurrent", "LSTM",   "GRU",         "BinaryLinear"};
-    // Lists of layers, and layers without parameters: no parameter was of these classes.
-    constexpr std::string_view kNever[] = {"Affine",     "Conv",    "Deconv", "BinaryAffine",
-                                           "Activation", "Dropout", "Pooling"};
-    const bool never = std::ranges::count(kNever, entry.key) > 0;
-    if (has_name(*layers, entry.key)) return false;
-    if (!never && (!std::ranges::count(kClasses, entry.key) || has_class(*layers, entry.key))) return false;
-    notes.push_back(text(entry.where, ": no layer has parameters of class ", entry.key, "; its optimizer is left out"));
     return true;
   });
 }
@@ -332,7 +290,7 @@ void convert_older_keys(Setting& root, const std::string& notation, Conversion& 
     each_object(*optimizer, [&](std::string_view name, Setting& params) {
       leave_out_none(params);
       take_rounding(params, conversion, notes);
-      if (name == "MultiOptimizer") leave_out_absent(params, root, notes);
+      if (name == "MultiOptimizer") convert_mapping(params, root, notes);
       if (name == "PolySchedule")
         notes.push_back(text(params.where,
                              ": PolySchedule lets the rate fall in each epoch; neon 1.x kept it until "

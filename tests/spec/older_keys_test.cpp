@@ -85,12 +85,43 @@ TEST_CASE("activations of 1.x whose derivative was left out are noted") {
   CHECK(notes(clipped + ", config: {slope: 0}}}}\n", "MeanSquared").empty());
 }
 
+TEST_CASE("a mapping of 1.x serves a recurrent layer as a whole, and never its biases by Bias") {
+  const auto mapping = [](const std::string& layers, const std::string& mapping) {
+    const Spec s = older("epochs: 1\nlayers: [" + layers + "]\noptimizer: {type: MultiOptimizer, config: " +
+                         "{optimizer_mapping: {default: {type: Adam}, " + mapping + "}}}\n");
+    const std::string all = said(s, "optimizer"), begin = "{MultiOptimizer: {optimizer_mapping: {default: Adam";
+    REQUIRE(all.starts_with(begin));
+    return all.substr(begin.size());
+  };
+  const std::string lstm = "{type: LSTM, config: {output_size: 3}}",
+                    named = "{type: GRU, config: {output_size: 3, name: g}}",
+                    affine = "{type: Affine, config: {nout: 3, bias: {type: Constant}}}",
+                    deep = "{type: DeepBiLSTM, config: {nout: 3}}", bias = "Bias: {type: RMSProp}";
+  CHECK(mapping(lstm + ", " + affine, bias) == ", Bias: RMSProp, LSTM_0: Adam, LSTM_0_bias: Adam}}}");
+  CHECK(mapping(lstm + ", " + named + ", " + lstm, "LSTM: {type: Adagrad}") ==
+        ", LSTM_0: Adagrad, LSTM_0_bias: Adagrad, g: Adam, g_bias: Adam, LSTM_1: Adagrad, LSTM_1_bias: Adagrad}}}");
+  CHECK(mapping(named + ", " + affine, bias + ", g: {type: Adagrad}") ==
+        ", Bias: RMSProp, g: Adagrad, g_bias: Adagrad}}}");
+  CHECK(mapping(deep, "BiLSTM: {type: Adagrad}") == ", DeepBiLSTM_0: Adagrad, DeepBiLSTM_0_bias: Adagrad}}}");
+  CHECK(mapping("{type: BiBNRNN, config: {output_size: 3}}", "BiBNRNN: {type: Adagrad}") == ", BiBNRNN_0: Adagrad}}}");
+  CHECK(mapping("{type: DeepBiRNN, config: {nout: 3, batch_norm: True}}", "BiRNN: {type: Adagrad}") ==
+        ", DeepBiRNN_0: Adagrad}}}");
+  // A bias belongs to no recurrent layer, so the net may have none at all.
+  CHECK(mapping(lstm, bias) == "}}}");
+  CHECK(mapping("{type: LookupTable, config: {vocab_size: 9, embedding_dim: 3}}", "LookupTable: {type: Adagrad}") ==
+        ", Embedding: Adagrad}}}");
+  CHECK(mapping("{type: BinaryAffine, config: {nout: 3}}", "BinaryLinear: {type: Adagrad}") ==
+        ", BinaryLinear: Adagrad}}}");
+  CHECK(mapping(affine, "Linear: {type: Adagrad}, " + bias) == ", Linear: Adagrad, Bias: RMSProp}}}");
+}
+
 TEST_CASE("optimizers of classes that no parameter of 1.x had are left out") {
   const Spec s = older(
       "epochs: 1\nlayers: [{type: Affine, config: {nout: 3, name: Conv}}, {type: LSTM, config: {output_size: 3}}]\n"
       "optimizer: {type: MultiOptimizer, config: {optimizer_mapping: {default: {type: Adam}, Affine: {type: Adam}, "
       "Conv: "
       "{type: Adam}, LSTM: {type: Adam}, GRU: {type: Adam}}}}\n");
-  CHECK(said(s, "optimizer") == "{MultiOptimizer: {optimizer_mapping: {default: Adam, Conv: Adam, LSTM: Adam}}}");
+  CHECK(said(s, "optimizer") ==
+        "{MultiOptimizer: {optimizer_mapping: {default: Adam, Conv: Adam, LSTM_0: Adam, LSTM_0_bias: Adam}}}");
   CHECK_THAT(s.notes.at(1), Contains("no layer has parameters of class Affine; its optimizer is left out"));
 }
