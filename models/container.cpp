@@ -1,5 +1,7 @@
 #include "models/container.h"
 
+#include "models/shared_start.h"
+
 namespace neon {
 
 Expr with_scaled_gradient(Expr x, double factor) {
@@ -24,6 +26,7 @@ void read_link(const Setting& from, Chain& out, Problems& problems) {
     problems.add(from, error.what());
   }
   if (!link.layer) return;
+  link.resolved = without_idle_defaults(*link.layer, std::move(link.resolved));
   link.kind = link.resolved.entries.front().key;
   out.links.push_back(std::move(link));
 }

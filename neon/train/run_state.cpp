@@ -8,6 +8,7 @@
 #include <set>
 
 #include "datasets/sample_meaning_json.h"
+#include "neon/core/stored_spec.h"
 #include "neon/spec/yaml.h"
 #include "neon/train/own_key.h"
 
@@ -172,7 +173,7 @@ StoredRun unpack_run(TensorFile file, const std::string& path) {
       fail(ErrorKind::data, path, ": no '", key, "' in its metadata: this is not a checkpoint of neon");
     return found->second;
   };
-  out.spec = read_yaml_text(metadata("neon.spec"), path + "#spec");
+  out.spec = read_yaml_text(metadata("neon.spec"), path + kStoredSpec);
   const Setting options = read_yaml_text(metadata("neon.options"), path + "#options");
   if (!options.is_map())
     fail(ErrorKind::data, path, ": its metadata cannot be read: neon.options is no map of options");
@@ -296,7 +297,7 @@ std::string name_and_subject(const Made<Callback>& callback) {
 
 // The callbacks of a checkpoint's spec, without their states.
 std::vector<Made<Callback>> stored_callbacks(const StoredRun& run) {
-  const Setting spec = read_yaml_text(run.file.metadata.at("neon.spec"), "#spec");
+  const Setting spec = read_yaml_text(run.file.metadata.at("neon.spec"), kStoredSpec);
   std::vector<Made<Callback>> out;
   Problems problems;
   if (const Setting* list = spec.find("callbacks"))

@@ -177,6 +177,15 @@ batch_size: 2
         self.assertEqual(one, other)
         self.assertEqual([name for name in one if name.endswith("/W")], ["table/W"])
         self.assertIn("validation cost", self.neon("eval", "part.safetensors").out)
+        # The resolved spec names no initializer of the layer that shares, and trains the same net.
+        resolved = self.neon("check", "--resolved", spec).out
+        self.write("again.yaml", resolved)
+        self.neon("again.yaml", "-r", "3", "-e", "4", "-s", "again.safetensors")
+        self.assertEqual(tensors(self.path("again.safetensors"))[0], one)
+        # Checkpoints of before name it, beside weights that are there.
+        self.refused(2, "check", "again.yaml", "--set", "layers[2].init=GlorotUniform", says="share: init: GlorotUniform fills nothing here")
+        named = self.neon("eval", "part.safetensors", "--set", "layers[2].init=GlorotUniform").out
+        self.assertEqual(named, self.neon("eval", "part.safetensors").out)
 
     def test_pieces_that_are_drawn_begin_without_a_state(self):
         drawn = ["--set", "dataset.Text.streams=false", "--set", "dataset.Text.steps=5"]
@@ -269,6 +278,27 @@ batch_size: 2
         numbers = {out.split("validation cost ")[1].split()[0] for out in costs.values()}
         self.assertEqual(len(numbers), 1, str(costs))
 
+    def test_a_prompt_of_unknown_words_is_noted(self):
+        self.write("rare.txt", "ab" * 200 + "z" + "ab" * 100)
+        self.neon(self.text, "-r", "1", "-e", "1", "-s", "m.safetensors", "--set", "dataset.Text.path=rare.txt",
+                  "--set", "dataset.Text.min_count=2")
+        said = self.neon("sample", "m.safetensors", "--prompt", "aXbYa", "--length", "2", "-r", "1").err
+        self.assertIn("note: option --prompt: 2 of its 5 characters do not occur in the training text; the net reads <unk> there", said)
+        self.assertEqual(self.neon("sample", "m.safetensors", "--prompt", "ab", "--length", "2", "-r", "1").err, "")
+
+    def test_a_net_of_classes_of_texts_says_what_it_takes(self):
+        os.makedirs(self.path("few/a")), os.makedirs(self.path("few/b"))
+        for i in range(8):
+            self.write(f"few/{'ab'[i % 2]}/{i}.txt", f"w{i % 2} x y\n")
+        self.write("few.yaml", "dataset: {TextClasses: {path: few, unit: words, steps: 4}}\nlayers:\n  - Embedding: {embedding_dim: 3}\n"
+                   "  - RecurrentMean\n  - Affine: {nout: classes, activation: Softmax}\ncost: CrossEntropyMulti\n"
+                   "optimizer: Adam\nbatch_size: 4\nepochs: 1\n")
+        self.neon("few.yaml", "-r", "1", "-s", "few.safetensors")
+        self.refused(2, "sample", "few.safetensors", says="its net gives classes to texts and predicts no next token")
+        self.refused(2, "predict", "few.safetensors", "few/a", says="few/a: the net takes texts, one in each line of a file; name the "
+                     "files themselves, as in few/a/*.txt")
+        self.assertEqual(len(self.neon("predict", "few.safetensors", "few/a/0.txt", "few/a/2.txt").out.splitlines()), 3)
+
     def test_bad_input_is_told_in_a_line(self):
         self.neon(self.text, "-r", "1", "-e", "1", "-s", "m.safetensors")
         self.write("empty.txt", "")
@@ -285,6 +315,8 @@ batch_size: 2
                 (["sample", "m.safetensors", "--beam", "2", "--top_k", "1"], 2, "option --beam finds the likeliest text"),
                 (["sample", "m.safetensors", "--count", "2"], 2, "option --count: it is for images that a net makes"),
                 (["sample", "iris.safetensors"], 2, "its net was not trained on a text"),
+                ([self.text, "--set", "dataset.Text.min_count=100000"], 3,
+                 "vocabulary_size and min_count leave out all characters of the training text; expected at least 2 tokens"),
                 (["eval", "m.safetensors", "--set", "dataset.Text.path=other.txt"], 3,
                  "'x', number 7 of its characters, is not in the vocabulary of 3"),
                 (["eval", "m.safetensors", "--set", "dataset.Text.unit=words"], 2, "the net was trained with characters"),
