@@ -148,7 +148,11 @@ Data pieces_of_text(const TextParts& given, const TextParams& params, double val
   out.vocabulary = tokenizer.vocabulary();
   out.tokens = out.classes = out.vocabulary.size();
   if (out.classes < 2)
-    fail(ErrorKind::data, parts.source, ": all ", params.unit, " of the training text are alike; expected at least 2");
+    fail(ErrorKind::data, parts.source, ": ",
+         params.min_count > 1 || params.vocabulary_size > 0
+             ? text("vocabulary_size and min_count leave out all ", params.unit, " of the training text")
+             : text("all ", params.unit, " of the training text are alike"),
+         "; expected at least 2 tokens");
   return out;
 }
 

@@ -30,6 +30,7 @@ class Printer {
         top_(std::min(line.of_verb.top_k.value_or(1), std::max<int64_t>(stored.classes, 1))),
         names_(stored.class_names),
         columns_(stored.target_names),
+        sequence_(stored.sequence),
         classes_(stored.classes),
         of_pixels_(stored.label_of == LabelOf::pixel),
         of_sequences_(stored.label_of == LabelOf::step || stored.label_of == LabelOf::sequence),
@@ -63,8 +64,7 @@ class Printer {
     else if (classes_)
       for (int64_t k = 1; k <= top_; ++k) line += top_ == 1 ? ",class,output" : text(",class", k, ",output", k);
     else
-      for (int64_t k = 0; k < outputs; ++k)
-        line += "," + (outputs == int64_t(columns_.size()) ? csv_cell(columns_[size_t(k)]) : text("output", k));
+      for (int64_t k = 0; k < outputs; ++k) line += "," + csv_cell(name_of_number(k, outputs));
     put(line);
   }
 
@@ -82,6 +82,13 @@ class Printer {
   }
 
  private:
+  // The name of the column that output k of so many predicts; where each step has outputs, the step's number, too.
+  std::string name_of_number(int64_t k, int64_t outputs) const {
+    const auto names = int64_t(columns_.size());
+    if (outputs == names) return columns_[size_t(k)];
+    if (!sequence_ || names == 0 || outputs % names) return text("output", k);
+    return text(columns_[size_t(k % names)], " step ", k / names);
+  }
   void put(const std::string& record) const {
     if (!file_) return print_record(record);
     file_->write(record.data(), record.size());
@@ -181,6 +188,7 @@ class Printer {
   bool json_;
   int64_t top_;
   std::vector<std::string> names_, columns_;  // of the classes; of the columns that numbers are predictions of
+  bool sequence_;
   int64_t classes_;
   bool of_pixels_, of_sequences_, of_boxes_;
   std::vector<TargetColumns> targets_;  // of a net with several

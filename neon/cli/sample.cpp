@@ -87,6 +87,9 @@ class Sampling {
       fail(ErrorKind::config, path,
            ": its net was not trained on a text, so it cannot go on with one; the data set Text "
            "trains such nets");
+    if (!opened_.run.meaning.foretells_tokens())
+      fail(ErrorKind::config, path, ": its net gives classes to texts and predicts no next token, so it cannot go on ",
+           "with one; neon predict prints its classes");
     return out;
   }
 
@@ -97,6 +100,10 @@ class Sampling {
     if (prompt.empty()) return {tokenizer_.vocabulary().ends_documents ? end_ : std::max(tokenizer_.find("\n"), 0)};
     std::vector<int32_t> out = tokenizer_.encode(prompt, "option --prompt");
     if (out.empty()) fail(ErrorKind::config, "option --prompt: holds no word");
+    if (const int64_t unknown = tokenizer_.count_unknown(out); unknown > 0)
+      print_message(text("note: option --prompt: ", unknown, " of its ", out.size(), " ",
+                         name_of(tokenizer_.vocabulary().unit), unknown == 1 ? " does" : " do",
+                         " not occur in the training text; the net reads ", kUnknownText, " there"));
     return out;
   }
 

@@ -179,6 +179,9 @@ class Opener {
   }
 
   void add_store(const std::string& path) {
+    if (!stored_.vocabulary.empty())
+      fail(ErrorKind::config, path, ": the net takes texts, one in each line of a file; name the files themselves",
+           folder_exists(path) ? text(", as in ", join_path(path, "*.txt")) : std::string());
     auto store = open_image_store(path);
     want_images(*store);
     out_.push_back(

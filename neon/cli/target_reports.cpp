@@ -21,6 +21,15 @@ Outcome columns_of(const Outcome& all, int64_t first, int64_t width) {
   return out;
 }
 
+// Where each step has a number for each name, a row for each step.
+Outcome by_steps(Outcome all, size_t names) {
+  const int64_t width = int64_t(names);
+  if (width == 0 || all.width <= width || all.width % width) return all;
+  all.rows_of_sample = all.width / width;
+  all.width = width;
+  return all;
+}
+
 ClassReport classes_or_labels(const TargetOutcome& target) {
   if (!target.confusion.empty()) return class_report(target.confusion);
   return target.kind == TargetKind::labels ? label_report(target.outcome) : class_report(target.outcome);
@@ -42,8 +51,8 @@ std::vector<TargetOutcome> outcomes_by_target(const SampleMeaning& meaning, cons
                                               const Outcome& all) {
   if (meaning.targets.empty()) {
     const bool classes = meaning.classes > 0;
-    return {{"", classes ? TargetKind::classes : TargetKind::number,
-             classes ? meaning.class_names : meaning.target_names, all}};
+    if (classes) return {{"", TargetKind::classes, meaning.class_names, all}};
+    return {{"", TargetKind::number, meaning.target_names, by_steps(all, meaning.target_names.size())}};
   }
   std::vector<TargetOutcome> out;
   int64_t first = 0;

@@ -1,5 +1,7 @@
 #include "neon/core/setting.h"
 
+#include <algorithm>
+
 #include "neon/core/message.h"
 
 namespace neon {
@@ -146,9 +148,14 @@ void Problems::add(const Location& where, std::string_view path, std::string mes
 void Problems::throw_if_any() const {
   if (lines_.empty()) return;
   constexpr size_t kMost = 20;
-  if (lines_.size() <= kMost) throw Faults(lines_);
-  std::vector<std::string> first(lines_.begin(), lines_.begin() + kMost);
-  first.push_back(text("... and ", lines_.size() - kMost, " more problems"));
+  std::vector<std::string> first;
+  size_t more = 0;
+  for (auto line = lines_.begin(); line != lines_.end(); ++line) {
+    if (std::find(lines_.begin(), line, *line) != line) continue;  // a value behind an anchor is read at each use
+    if (first.size() < kMost) first.push_back(*line);
+    else ++more;
+  }
+  if (more > 0) first.push_back(text("... and ", more, " more problems"));
   throw Faults(std::move(first));
 }
 

@@ -182,7 +182,7 @@ ValueReport value_report(const Outcome& outcome, int64_t output) {
     out.bias += gap / double(n);
     out.mae += std::abs(gap) / double(n);
     squares += gap * gap;
-    if (std::abs(gap) > out.largest) out.largest = std::abs(gap), out.largest_at = row;
+    if (std::abs(gap) > out.largest) out.largest = std::abs(gap), out.largest_at = row / outcome.rows_of_sample;
   }
   for (int64_t row = 0; row < n; ++row) {
     const double t = outcome.t[size_t(row * outcome.width + output)] - mean, gap = gaps[size_t(row)] - out.bias;

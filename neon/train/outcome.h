@@ -28,6 +28,7 @@ class KeptOutputs : public Metric {
 struct Outcome {
   int64_t width = 0;
   std::vector<double> y, t;
+  int64_t rows_of_sample = 1;  // more where each step has numbers of its own
   int64_t size() const { return width == 0 ? 0 : int64_t(y.size()) / width; }
 };
 // From the sums of KeptOutputs.

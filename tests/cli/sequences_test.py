@@ -226,6 +226,25 @@ class Sequences(Case):
             self.assertIn(f"RMSE {errors[-1]:.4g}", self.neon("eval", "f.safetensors", name + ".csv").out)
         self.assertGreater(abs(errors[1] / errors[0] - 1), 0.1, "the files differ for the net")
 
+    def test_each_step_of_a_window_has_numbers(self):
+        """The report has a line for each column, over the samples and their steps; predictions name column and step."""
+        at = lambda t: (t * t % 17 / 4, 100 + 10 * (t % 5))
+        self.write("load.csv", "day,load,heat\n" + "".join(f"{t},{at(t)[0]},{at(t)[1]}\n" for t in range(60)))
+        self.neon(self.spec("dataset: {Windows: {path: load.csv, ignore: [day], steps: 4, horizon: 2, each_step: true, test: 0.3}}\n"
+                            "layers:\n  - GRU: {output_size: 4}\n  - Affine: {nout: 2}\ncost: MeanSquared\nmetrics: [MAE]\n"
+                            "optimizer: {Adam: {learning_rate: 0.03}}\nbatch_size: 6\nepochs: 2\n", "w.yaml"), "-r", "1", "-s", "w")
+        head, *rows = self.neon("predict", "w", "load.csv").out.splitlines()
+        names = ["load +2", "heat +2"]
+        self.assertEqual(head, ",".join(["sample"] + [f"{name} step {t}" for t in range(4) for name in names]))
+        # The test part is rows 42 to 59; a sample's number in a prediction is the row behind it.
+        samples = [[float(cell) for cell in row.split(",")[1:]] for row in rows if 46 <= int(row.split(",")[0]) <= 58]
+        gaps = [[(y[2 * t + k] - at(42 + first + t + 2)[k], first) for first, y in enumerate(samples) for t in range(4)] for k in range(2)]
+        report = json.loads(self.neon("eval", "w", "--format", "json", "--report").out)["report"]["outputs"]
+        self.assertEqual([of["output"] for of in report], names)
+        for of, own in zip(report, gaps):
+            self.assertAlmostEqual(of["MAE"], sum(abs(gap) for gap, _ in own) / len(own), delta=1e-4 * of["MAE"])
+            self.assertEqual(of["largest_at"], max(own, key=lambda each: abs(each[0]))[1])
+
     def test_each_row_of_an_id_has_a_number(self):
         """The error that a run reports is that of its predictions for the rows that there are."""
         at = lambda i, t: (7 * i + 3 * t) % 11 / 4

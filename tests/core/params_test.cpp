@@ -132,6 +132,13 @@ TEST_CASE("of very many problems the first are shown, the others counted") {
                     Catch::Contains("number 20\n... and 3 more problems") && !Catch::Contains("number 21"));
 }
 
+TEST_CASE("a problem that is met twice is shown once") {
+  Problems problems;
+  for (const char* line : {"one", "two", "one"}) problems.add({}, "", line);
+  CHECK_THROWS_WITH(problems.throw_if_any(), "one\ntwo");
+  CHECK(problems.lines().size() == 3);  // each counts for whoever looks for new ones
+}
+
 TEST_CASE("a quoted number is text, an integer loses nothing") {
   Setting quoted = Setting::scalar("10");
   quoted.quoted = true;
