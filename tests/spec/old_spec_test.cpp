@@ -187,6 +187,19 @@ TEST_CASE("0.9: nothing unknown is passed over") {
              Contains("o.yaml:1:10: !obj:datasets.MNIST is the notation of neon 0.9, which takes a whole file"));
 }
 
+TEST_CASE("0.9: a misspelt key does not pass for one that only holds anchors") {
+  OldParts parts;
+  parts.layers = "!obj:layers.FCLayer {nout: 10, weight_int: *w, lrule_init: *r},";
+  CHECK_THAT(parts.error(), Contains("o.yaml:7:36: layers.FCLayer has no key 'weight_int'; did you mean weight_init"));
+  parts.layers = "!obj:layers.FCLayer {nout: 10, of_mine: *w, lrule_init: *r},";
+  CHECK_THAT(parts.error(), Contains("layers.FCLayer has no key 'of_mine'"));
+  parts.layers = "!obj:layers.FCLayer {nout: 10, weight_int: &q !obj:params.UniformValGen {}, lrule_init: *r},";
+  CHECK_THAT(parts.error(), Contains("layers.FCLayer has no key 'weight_int'; did you mean weight_init"));
+  parts.layers = "!obj:layers.FCLayer {nout: 10, weight_int: &q !obj:params.UniformValGen {}, weight_init: *q},";
+  CHECK(parts.error() == "");
+  CHECK(has_note(parts.spec(), "'weight_int' only holds anchors"));
+}
+
 TEST_CASE("0.9: images") {
   OldParts parts;
   parts.dataset = "!obj:datasets.CIFAR10 {sample_pct: 10, validation_pct: 20}";

@@ -121,6 +121,21 @@ void OldTranslation::check_held(const OldNode& node) {
   --depth_;
 }
 
+namespace {
+
+// Whether the value of an unknown key has an anchor of its own: an alias stands for an earlier value. A key that looks
+// like one that the object lacks was meant for that one.
+bool holds_anchor(const OldNode::Entry& entry, const OldObject& object, const std::vector<std::string>& known) {
+  const Location key = entry.where, value = entry.value.where();
+  if (entry.value.anchor().empty() || std::pair(value.line, value.column) < std::pair(key.line, key.column))
+    return false;
+  return std::ranges::none_of(known, [&](const std::string& other) {
+    return !object.find(other) && !did_you_mean(entry.key, {other}).empty();
+  });
+}
+
+}  // namespace
+
 void OldTranslation::check_keys(const OldObject& object) {
   std::vector<std::string> known;
   for (const OldKey& key : object.kind.keys) {
@@ -130,7 +145,7 @@ void OldTranslation::check_keys(const OldObject& object) {
   }
   for (const OldNode::Entry& entry : object.node.entries()) {
     const bool is_known = std::ranges::count(known, entry.key) > 0;
-    const bool holds = entry.doubled || (!is_known && !entry.value.anchor().empty());
+    const bool holds = entry.doubled || (!is_known && holds_anchor(entry, object, known));
     if (holds) check_held(entry.value);
     if (holds) remark(entry.where, text(in_quotes(entry.key), " only holds anchors"));
     else if (!is_known)
