@@ -70,11 +70,25 @@ std::vector<std::string> longer_keys() {
   return out;
 }
 
+// A key of neon 1.x that the file lacks and that this one looks like: "; did you mean epochs?", or "".
+std::string meant_key(const Setting& root, const std::string& given) {
+  std::vector<std::string> absent;
+  for (const char* key : {"backend", "epochs", "batchsize", "layers", "optimizer", "dataset"})
+    if (!root.find(key)) absent.emplace_back(key);
+  return did_you_mean(given, absent);
+}
+
 void remove_holders(Document& document, Conversion& conversion, std::vector<std::string>& notes, Problems& problems) {
+  const Setting root = document.root;
   std::erase_if(document.root.entries, [&](const Setting::Entry& entry) {
     if (entry.key == "batchsize" || std::ranges::count(kKnownKeys, entry.key)) return false;
     const std::string place = text(entry.where, ": ", in_quotes(entry.key), ' ');
-    if (std::ranges::count(document.anchored_keys, entry.key)) {
+    const bool holds = std::ranges::count(document.anchored_keys, entry.key) > 0;
+    if (const std::string meant = meant_key(root, entry.key); holds && !meant.empty()) {
+      problems.add(entry.where, "", text("unknown key ", in_quotes(entry.key), meant));
+      return true;
+    }
+    if (holds) {
       notes.push_back(place + "only holds anchors");
       return true;
     }

@@ -85,6 +85,13 @@ TEST_CASE("activations of 1.x whose derivative was left out are noted") {
   CHECK(notes(clipped + ", config: {slope: 0}}}}\n", "MeanSquared").empty());
 }
 
+TEST_CASE("a misspelt top key of 1.x does not pass for one that only holds anchors") {
+  const std::string layers = "layers: [{type: Affine, config: {nout: 3}}]\n";
+  CHECK_THROWS_WITH(older("epoch: &e 20\n" + layers),
+                    Contains("m.yaml:1:1: unknown key 'epoch'; did you mean epochs?"));
+  CHECK(said(older("epoch: &e 20\nepochs: *e\n" + layers), "epochs") == "20");
+}
+
 TEST_CASE("a mapping of 1.x serves a recurrent layer as a whole, and never its biases by Bias") {
   const auto mapping = [](const std::string& layers, const std::string& mapping) {
     const Spec s = older("epochs: 1\nlayers: [" + layers + "]\noptimizer: {type: MultiOptimizer, config: " +
