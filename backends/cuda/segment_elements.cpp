@@ -182,10 +182,10 @@ std::string SegmentElements::held_pack(int reg) const {
 // Lines that read a pack of the product that the block has just made, for register n; `across` threads share a row.
 static void read_made(auto& out, int n, const std::string& type, int64_t across, int at_once) {
   const std::string made = text("product.pack(int(first_r - tile), threadIdx.x % ", across, ")");
-  const std::string pack = at_once > 1 ? text("f", n, "[u]") : text("pack", n);
+  const std::string pack = at_once > 1 ? text("fetched", n, "[u]") : text("pack", n);
   out.variables += text("      R l", n, "[8];\n");
   if (at_once > 1) {
-    out.fetched += text("      ", type, " f", n, "[", at_once, "];\n");
+    out.fetched += text("      ", type, " fetched", n, "[", at_once, "];\n");
     out.fetch += text("        ", pack, ".words = ", made, ";\n");
   } else {
     out.reads += text("        ", type, " ", pack, ";\n        ", pack, ".words = ", made, ";\n");
@@ -214,9 +214,9 @@ SegmentElements::Loads SegmentElements::loads(int level, const Needs& needs, con
     if (is_made(int(n), level)) {
       read_made(out, int(n), code_.pack_type(value, width_), per_block_ / width_, at_once);
       if (stores_product())
-        out.reads +=
-            text("        if (active) ",
-                 code_.store_packed(value, "first_e", at_once > 1 ? text("f", n, "[u]") : text("pack", n)), ";\n");
+        out.reads += text(
+            "        if (active) ",
+            code_.store_packed(value, "first_e", at_once > 1 ? text("fetched", n, "[u]") : text("pack", n)), ";\n");
       continue;
     }
     out.variables += text("      R l", n, pack ? text("[", width_, "]") : "", ";\n");
@@ -227,11 +227,12 @@ SegmentElements::Loads SegmentElements::loads(int level, const Needs& needs, con
       continue;
     }
     if (at_once > 1) {
-      out.fetched += text("      ", pack ? code_.pack_type(value, width_) : "R", " f", n, "[", at_once, "];\n");
-      out.fetch += text("        f", n, "[u] = ", pack ? code_.pack(value, place, width_) : this->value(int(n)), ";\n");
-      out.reads +=
-          pack ? text("        unpack<R>(f", n, "[u], l", n, ");\n") : text("        l", n, " = f", n, "[u];\n");
-      if (held) out.reads += text("        ", held_pack(int(n)), " = f", n, "[u].words;\n");
+      out.fetched += text("      ", pack ? code_.pack_type(value, width_) : "R", " fetched", n, "[", at_once, "];\n");
+      out.fetch +=
+          text("        fetched", n, "[u] = ", pack ? code_.pack(value, place, width_) : this->value(int(n)), ";\n");
+      out.reads += pack ? text("        unpack<R>(fetched", n, "[u], l", n, ");\n")
+                        : text("        l", n, " = fetched", n, "[u];\n");
+      if (held) out.reads += text("        ", held_pack(int(n)), " = fetched", n, "[u].words;\n");
     } else if (held) {
       out.reads +=
           text("        const ", code_.pack_type(value, width_), " pack", n, " = ", code_.pack(value, place, width_),

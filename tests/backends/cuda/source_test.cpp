@@ -183,6 +183,25 @@ TEST_CASE("kernels of large arrays compile, and have the accesses that they shou
   check_compiles(sources);
 }
 
+// Names of variables end in an instruction's number, and that of a type may, too: f16.
+TEST_CASE("kernels compile whichever of their instructions reads an array") {
+  std::vector<std::string> sources;
+  bool sixteenth = false;
+  for (int operations = 10; operations <= 16; ++operations) {
+    Graph graph;
+    Expr x(graph, graph.input("x", DType::f16, {20000, 48})), z(graph, graph.input("z", DType::f16, {20000, 48}));
+    for (int n = 0; n < operations; ++n) x = n % 2 ? abs(x) : x + 1.0;
+    const Expr product = x * z;
+    graph.output("product", product), graph.output("sum", sum(product, {0}));
+    for (std::string& source : sources_of(graph)) {
+      sixteenth = sixteenth || std::regex_search(source, std::regex("Pack<f16, [0-9]+> [a-z]+16\\["));
+      sources.push_back(std::move(source));
+    }
+  }
+  CHECK(sixteenth);
+  check_compiles(sources);
+}
+
 TEST_CASE("max pooling in 16 bits goes along strips of windows, where they overlap and are enough") {
   std::vector<std::string> sources;
   const auto strips = [&](DType dtype, const Shape& x, int64_t window, int64_t stride, const std::string& text) {
