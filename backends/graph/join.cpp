@@ -83,7 +83,7 @@ class Joiner {
       if (viewed(graph_, value) == part) return false;
     for (const LoweredKernel& kernel : lowered_.kernels)
       for (Value input : kernel.inputs)
-        if (input != part && viewed(graph_, input) == part) return false;
+        if (input != part && viewed(graph_, input) == part && !can_read_view(kernel, input, placement)) return false;
     if (!readers_can(part, placement, concat)) return false;
     if (const auto joined = parts_.find(part); joined != parts_.end())
       return std::ranges::all_of(joined->second, [&](Value inner) {
@@ -94,6 +94,14 @@ class Joiner {
     return std::ranges::any_of(lowered_.kernels, [&](const LoweredKernel& kernel) {
       return std::ranges::count(kernel.outputs, part) > 0 && can_write_rows(kernel, part, placement);
     });
+  }
+
+  // A view's strides are within a row or of whole rows, too, where some of its last axes make one row.
+  bool can_read_view(const LoweredKernel& kernel, Value view, const Placement& placement) const {
+    const Shape& shape = graph_.shape(view);
+    int64_t row = 1;
+    for (int axis = shape.rank(); row < placement.row && axis > 0;) row *= shape[--axis];
+    return row == placement.row && kernel.fused && can_read(kernel, view, false);
   }
 
   // All but the concatenations that copy it, which go.
@@ -126,7 +134,7 @@ class Joiner {
 
   void place(Value part, const Placement& placement) {
     for (LoweredKernel& kernel : lowered_.kernels)
-      if (kernel.fused && std::ranges::count(kernel.inputs, part) > 0) read_rows(kernel, part, placement);
+      if (kernel.fused) read_rows(kernel, part, placement);
     std::vector<Value>& parts = parts_[placement.whole];
     lowered_.placements[size_t(part.id)] = placement;
     parts.push_back(part);
@@ -139,10 +147,12 @@ class Joiner {
     }
   }
 
-  static void read_rows(LoweredKernel& kernel, Value part, const Placement& placement) {
+  void read_rows(LoweredKernel& kernel, Value part, const Placement& placement) const {
+    const auto is_part = [&](Value value) { return viewed(graph_, value) == part; };
+    if (std::ranges::none_of(kernel.inputs, is_part)) return;
     auto code = std::make_shared<FusedKernel>(*kernel.fused);
     each_load(*code, [&](Instruction& i) {
-      if (i.value != part) return;
+      if (!i.value || !is_part(i.value)) return;
       i.value = placement.whole;
       i.first = placement.of(i.first);
       // A stride is either one within a row or one of whole rows.
@@ -150,7 +160,7 @@ class Joiner {
     });
     kernel.fused = std::move(code);
     std::set<Value> inputs(kernel.inputs.begin(), kernel.inputs.end());
-    inputs.erase(part), inputs.insert(placement.whole);
+    std::erase_if(inputs, is_part), inputs.insert(placement.whole);
     kernel.inputs.assign(inputs.begin(), inputs.end());
   }
 

@@ -59,6 +59,8 @@ const PassRow kTable[] = {
     {"product gradients", "Computes large gradients of f32 filters as products of transposed arrays.",
      "tensor cores that multiply f32 as TF32", LowerPass::product_gradients,
      [](const Graph& graph, const LowerOptions&) { return with_product_gradients(graph); }},
+    {"parts", "Copies the small parts of a concatenation that their kernels cannot write there.", kHungry,
+     LowerPass::join, with_parts_copied},
     {"writers",
      "Adds copies where a variable, an output or an operand needs memory of its own.",
      kEvery,

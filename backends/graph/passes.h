@@ -45,6 +45,10 @@ Graph with_siblings_together(const Graph& graph);
 // of them at most, are not made: the slices are of the summands, and are added up where they are read.
 Graph with_slices_of_summands(const Graph& graph);
 
+// The same computation with a copy of each part of a concatenation that its kernel cannot write there, if that is the
+// smaller share: all parts can then be written in place.
+Graph with_parts_copied(const Graph& graph, const LowerOptions& options);
+
 // The same computation with copies added where lowering needs them: every assignment's value is made by a fusible
 // node that may write the variable and is stopped by the guard alone, or by an opaque kernel that may write there
 // directly; outputs, guards and operands of opaque kernels are arrays; and no reader of a variable must wait for the

@@ -17,6 +17,13 @@ void beside_one_pixel(NetOfBranches& n) {
   n.output("z", n.product(n.joined({n.layer(n.x, 8), y, away}), 8, 1));
 }
 
+// Each concatenation is a part of the next, and a convolution of several pixels makes what is new.
+void dense_block(NetOfBranches& n) {
+  Expr all = n.layer(n.x, 16);
+  for (int64_t maps : {8, 16}) all = n.joined({all, n.product(n.layer(abs(all), 8), maps, 3)});
+  n.end(abs(all));
+}
+
 JoinCase joined(const char* name, BuildBranches build, int copied = 0, int copied_narrow = -1) {
   return {name, over(kSmall, build), copied, copied_narrow < 0 ? copied : copied_narrow};
 }
@@ -35,7 +42,8 @@ std::vector<JoinCase> join_cases() {
                n.end(n.joined({n.largest(n.layer(n.x, 16)), n.mean_of_four(n.x), n.transposed(n.x, 8)}));
              }),
       joined("the first pixel of a part", beside_one_pixel<0>),
-      joined("the second pixel of a part, of which a view is read", beside_one_pixel<1>, 1),
+      joined("the second pixel of a part, of which a view is read", beside_one_pixel<1>),
+      joined("a dense block", dense_block),
       joined("relu after pooling",
              [](NetOfBranches& n) {
                n.end(n.joined({n.layer(n.x, 8), apply("relu", n.largest(n.product(n.x, 8, 1)))}));

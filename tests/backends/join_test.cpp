@@ -128,6 +128,28 @@ TEST_CASE("where only products write into a concatenation, a convolution's relu 
     }
 }
 
+TEST_CASE("of a concatenation whose small part cannot be written there, that part alone is copied") {
+  const auto is_dense = [](const JoinCase& c) { return c.name == "a dense block"; };
+  const std::vector<JoinCase> cases = join_cases();
+  for (DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+    INFO(std::string(name_of(dtype)));
+    const Graph graph = build_branches(std::ranges::find_if(cases, is_dense)->build, dtype);
+    const Lowered lowered =
+        lower(graph, {.passes = kUsualPasses | LowerPass::join, .kernels = {.convolutions_write_rows = false}});
+    INFO(to_string(lowered));
+    CHECK(concatenations(lowered) == 0);
+    // The first layer writes its 16 channels, kernels copy the 8 and 16 that convolutions have made beside them.
+    std::multiset<std::pair<bool, int64_t>> written;
+    for (const LoweredKernel& kernel : lowered.kernels)
+      for (Value output : kernel.outputs)
+        if (const Placement& at = lowered.placements[size_t(output.id)]) {
+          CHECK(at.stride == 40);
+          written.insert({bool(kernel.fused), at.first});
+        }
+    CHECK(written == std::multiset<std::pair<bool, int64_t>>{{false, 0}, {true, 16}, {true, 24}});
+  }
+}
+
 TEST_CASE("gradients of convolutions of one input are made together where they are only added up") {
   for (DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16})
     for (const SiblingCase& c : sibling_cases()) {

@@ -1,0 +1,87 @@
+// A concatenation is made without a kernel where all its parts are written in place (join.cpp). One part that its
+// kernel cannot write there, such as the result of a convolution of 3x3, would have all others copied, too: in a dense
+// block, where each concatenation is a part of the next, everything before. So that part alone is copied.
+#include <algorithm>
+#include <map>
+
+#include "backends/graph/fuse.h"
+#include "backends/graph/join.h"
+#include "backends/graph/ops.h"
+#include "backends/graph/passes.h"
+#include "backends/graph/rewrite.h"
+
+namespace neon {
+
+namespace {
+
+class Parts {
+ public:
+  Parts(const Graph& graph, bool any_convolution)
+      : graph_(graph), roles_(roles(graph)), edges_(data_edges(graph)), any_convolution_(any_convolution) {}
+
+  // The inputs of a concatenation to copy: none where the others are the smaller share, or stay where they are anyway.
+  std::vector<Value> to_copy(const Node& concat) const {
+    const Value whole = concat.outputs[0];
+    if (!concat.op->is(ops::concat) || !is_floating(graph_.dtype(whole))) return {};
+    if (!has_aligned_rows(graph_, concat.inputs, int(concat.attributes.integer("axis")))) return {};
+    std::vector<Value> out;
+    size_t bytes = 0;
+    for (Value part : concat.inputs) {
+      if (!is_read_by_elements(part) || graph_.shape(part).elements() == 0) return {};
+      if (is_written_in_place(part)) continue;
+      out.push_back(part);
+      bytes += graph_.type(part).bytes();
+    }
+    return 2 * bytes < graph_.type(whole).bytes() ? out : std::vector<Value>{};
+  }
+
+  bool is_fusible(int n) const { return roles_[size_t(n)] == Role::fusible && !reads_array(graph_, graph_.node(n)); }
+
+ private:
+  // By fused kernels alone, beside concatenations.
+  bool is_read_by_elements(Value part) const {
+    return std::ranges::all_of(edges_[size_t(graph_.producer_index(part))], [&](int n) {
+      const Node& reader = graph_.node(n);
+      if (roles_[size_t(n)] == Role::view) return is_read_by_elements(reader.outputs[0]);
+      return reader.op->is(ops::concat) || roles_[size_t(n)] == Role::fusible;
+    });
+  }
+
+  bool is_written_in_place(Value part) const {
+    const int n = graph_.producer_index(part);
+    const Node& maker = graph_.node(n);
+    if (is_fusible(n) || maker.op->is(ops::concat)) return true;
+    const LoweredKernel kernel{
+        .op = maker.op, .inputs = maker.inputs, .outputs = maker.outputs, .attributes = maker.attributes};
+    return is_writer(kernel, graph_, any_convolution_, graph_.shape(part).back());
+  }
+
+  const Graph& graph_;
+  const std::vector<Role> roles_;
+  const Edges edges_;
+  const bool any_convolution_;
+};
+
+}  // namespace
+
+Graph with_parts_copied(const Graph& graph, const LowerOptions& options) {
+  const Parts parts(graph, options.kernels.convolutions_write_rows);
+  std::map<Value, Value> copies;  // in the new graph, by values of the old one
+  return rewritten(graph, [&](Graph& to, const Node& node) {
+    const int n = graph.producer_index(node.outputs[0]);
+    const Node& old = graph.node(n);
+    for (Value part : parts.to_copy(old)) {
+      const size_t at = size_t(std::ranges::find(old.inputs, part) - old.inputs.begin());
+      Value& copy = copies[part];
+      if (!copy)
+        copy = to.add(ops::cast, {node.inputs[at]}, {{"dtype", int64_t(to.dtype(node.inputs[at]))}, {"copy", "part"}});
+    }
+    std::vector<Value> inputs = node.inputs;
+    const bool reads_copies = old.op->is(ops::concat) ? !parts.to_copy(old).empty() : parts.is_fusible(n);
+    for (size_t i = 0; reads_copies && i < inputs.size(); ++i)
+      if (const auto found = copies.find(old.inputs[i]); found != copies.end()) inputs[i] = found->second;
+    return inputs == node.inputs ? std::vector<Value>{} : to.add_all(node.op->name, inputs, node.attributes);
+  });
+}
+
+}  // namespace neon
