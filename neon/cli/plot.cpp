@@ -40,7 +40,7 @@ std::vector<std::string> plotted_paths(const CommandLine& line) {
     if (!std::filesystem::exists(path, ignored))
       fail(ErrorKind::data, path, ": there is no such file or folder", nearest_file(path));
   if (line.operands.empty()) print_message("note: " + folder_of(paths[0]) + " is the newest run");
-  return paths;
+  return with_runs_of_folders(paths);
 }
 
 void note_runs_without_curves(const std::vector<ReportedRun>& runs) {

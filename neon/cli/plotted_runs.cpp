@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <tuple>
 
 #include "datasets/file.h"
 #include "neon/cli/run_evaluation.h"
 #include "neon/cli/scratch_folder.h"
 #include "neon/cli/session.h"
 #include "neon/core/error.h"
+#include "neon/train/run_folder.h"
 #include "neon/train/terminal.h"
 
 namespace neon {
@@ -23,7 +25,34 @@ void add_checkpoint_views(const CommandLine& line, ReportedRun& run, const Pictu
   run.views = views_of_folder(scratch.path, limits, warnings, run.path);
 }
 
+bool is_run(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  return std::filesystem::exists(folder / kRunMetricsFile, ignored);
+}
+
+// The number of NAME-N, for the order of runs.
+int64_t number_of_run(const std::string& folder) {
+  const std::string digits = folder.substr(folder.find_last_not_of("0123456789") + 1);
+  return digits.empty() || digits.size() > 18 ? 0 : std::stoll(digits);
+}
+
 }  // namespace
+
+std::vector<std::string> with_runs_of_folders(const std::vector<std::string>& paths) {
+  std::vector<std::string> out;
+  for (const std::string& path : paths) {
+    std::vector<std::string> inside;
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored) && !is_run(path))
+      for (const auto& entry : std::filesystem::directory_iterator(path, ignored))
+        if (is_run(entry.path())) inside.push_back(entry.path().string());
+    std::ranges::sort(inside, {},
+                      [](const std::string& run) { return std::tuple(name_of_run(run), number_of_run(run), run); });
+    if (inside.empty()) inside = {path};
+    out.insert(out.end(), inside.begin(), inside.end());
+  }
+  return out;
+}
 
 bool is_checkpoint(const std::string& path) {
   std::error_code ignored;

@@ -12,6 +12,10 @@ namespace neon {
 // Warnings are printed.
 std::vector<ReportedRun> plotted_runs(const CommandLine& line, const std::vector<std::string>& paths, bool views);
 
+// In place of a folder that is no run but has runs in it, as runs/, these runs, in the order of their names and
+// numbers.
+std::vector<std::string> with_runs_of_folders(const std::vector<std::string>& paths);
+
 // Whether the path is that of a .safetensors file.
 bool is_checkpoint(const std::string& path);
 

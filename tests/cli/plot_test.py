@@ -116,6 +116,13 @@ class Plot(Case):
         self.assertIn("runs/s-1", result.err)
         self.assertRegex(result.out, r"^\* s-1: complete, epochs 1 of 1")
         self.assertEqual(self.neon("plot", "runs/s-1").out, result.out)
+        os.rename(self.path("runs/s-1"), self.path("runs/s-10"))
+        self.neon("s.yaml", "-e", "1", "--set", "optimizer.learning_rate=0.5")
+        os.rename(self.path("runs/s-11"), self.path("runs/s-9"))
+        self.neon("s.yaml", "-e", "1")
+        every = self.neon("plot", "runs").out
+        self.assertEqual(re.findall(r"(?m)^. (s-\d+): complete", every), ["s-9", "s-10", "s-11"])
+        self.assertEqual(every, self.neon("plot", "runs/s-9", "runs/s-10", "runs/s-11").out)
 
     def test_refusals(self):
         self.write("x.h5", "no HDF5")
