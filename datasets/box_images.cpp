@@ -5,6 +5,7 @@
 
 #include "datasets/box_samples.h"
 #include "datasets/image_samples.h"
+#include "datasets/same_file.h"
 #include "datasets/test_images.h"
 #include "neon/core/box_rows.h"
 #include "neon/core/paths.h"
@@ -91,7 +92,11 @@ class BoxImages : public Parametrized<Dataset, BoxImagesParams> {
     if (out.root.empty()) fail(ErrorKind::data, params.root, ": no such folder or archive; looked for ", looked_for);
     out.store = open_image_store(out.root);
     out.train = read_boxes(path);
-    if (!params.test_path.empty()) out.test = read_boxes(find_data_file(params.test_path, context), out.train.classes);
+    if (!params.test_path.empty()) {
+      const std::string test = find_data_file(params.test_path, context);
+      warn_of_same_file(path, test, "test_path", context);
+      out.test = read_boxes(test, out.train.classes);
+    }
     for (const BoxTable* table : {&out.train, &out.test})
       for (const ListedImage& image : table->images) {
         if (const auto count = int64_t(image.boxes.size()); params.most > 0 && count > params.most)

@@ -210,7 +210,8 @@ class CodeCheck {
     if (unknown > 0 && int64_t(code.categories.size()) < params_.most_categories)
       note(column, text(in_quotes(texts.texts[first]),
                         unknown == 1 ? text(" is") : text(" and others, in ", unknown, " rows, are"),
-                        " no category that the net was trained with, and counts as none of them"));
+                        " no category that the net was trained with, and ", unknown == 1 ? "counts" : "count",
+                        " as none of them"));
   }
 
   void note(const KnownColumn& column, const std::string& message) const {

@@ -4,6 +4,7 @@
 
 #include "datasets/csv_kinds.h"
 #include "datasets/csv_targets.h"
+#include "datasets/same_file.h"
 
 namespace neon {
 
@@ -147,7 +148,9 @@ class CsvLoad {
     if (same.header == "auto") same.header = table_.names.empty() ? "false" : "true";
     const TableColumns kinds = described(columns_);
     TableLayout layout;
-    test_table_ = read_table(same, find_data_file(params_.test, context_), layout, &kinds);
+    const std::string path = find_data_file(params_.test, context_);
+    warn_of_same_file(table_.path, path, "test", context_);
+    test_table_ = read_table(same, path, layout, &kinds);
     if (test_table_.columns != table_.columns || test_table_.names != table_.names)
       fail(ErrorKind::data, test_table_.path, ": its columns are not those of ", table_.path,
            test_table_.columns == table_.columns ? " (the names differ)"

@@ -6,6 +6,7 @@
 #include "datasets/channels.h"
 #include "datasets/f32_steps.h"
 #include "datasets/hdf5_file.h"
+#include "datasets/same_file.h"
 
 namespace neon {
 
@@ -67,6 +68,7 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
     ArrayParams arrays = params;
     const std::string test_path = params.test.empty() ? "" : find_data_file(params.test, context);
     check(data.source, test_path, arrays, output());
+    warn_of_same_file(data.source, test_path, "test", context);
     const Hdf5Split train = read(data.source, arrays, output());
     const Hdf5Split test = test_path.empty() ? Hdf5Split{} : read(test_path, arrays, output());
     interpret(arrays, train, test, context, common.autoencoder, data);

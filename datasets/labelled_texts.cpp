@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "datasets/file.h"
+#include "datasets/same_file.h"
 #include "datasets/stratify.h"
 #include "datasets/text_file.h"
 #include "neon/core/paths.h"
@@ -96,8 +97,11 @@ LabelledTexts labelled_texts_at(const std::string& path, const LabelledTextParam
   out.source = path;
   out.train = texts_of_table(path, params, context);
   double part = 0;
-  if (!parse_number(params.test, part))
-    out.test = texts_of_table(find_data_file(params.test, context), params, context);
+  if (!parse_number(params.test, part)) {
+    const std::string test = find_data_file(params.test, context);
+    warn_of_same_file(path, test, "test", context);
+    out.test = texts_of_table(test, params, context);
+  }
   return out;
 }
 

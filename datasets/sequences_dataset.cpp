@@ -9,6 +9,7 @@
 #include "datasets/f32_steps.h"
 #include "datasets/file.h"
 #include "datasets/labels.h"
+#include "datasets/same_file.h"
 #include "datasets/series_table.h"
 #include "datasets/text_pieces.h"
 
@@ -113,6 +114,7 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
     const bool drawn = parse_number(test, part);
     std::optional<Grouped> other;
     if (!drawn) other.emplace(read(find_data_file(test, context), context));
+    if (other) warn_of_same_file(all.table.path, other->table.path, "test", context);
     if (other && (other->table.columns != all.table.columns || other->table.names != all.table.names))
       fail(ErrorKind::data, other->table.path, ": its columns are not those of ", path);
     const int64_t longest = std::max(all.longest(), other ? other->longest() : 0);

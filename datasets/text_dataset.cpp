@@ -1,8 +1,10 @@
 // Text for language models: a file, or all files of a folder or an archive.
 #include <algorithm>
 #include <filesystem>
+#include <tuple>
 
 #include "datasets/file.h"
+#include "datasets/same_file.h"
 #include "datasets/text_file.h"
 #include "datasets/text_pieces.h"
 #include "neon/core/paths.h"
@@ -129,8 +131,9 @@ class Text : public Parametrized<Dataset, TextFilesParams> {
       return found.path;
     };
     out.source = take(params.path, out.train);
-    take(params.validation_path, out.validation);
-    take(params.test_path, out.test);
+    for (const auto& [key, path, to] : {std::tuple("validation_path", &params.validation_path, &out.validation),
+                                        std::tuple("test_path", &params.test_path, &out.test)})
+      warn_of_same_file(out.source, take(*path, *to), key, context);
     return out;
   }
 };

@@ -245,7 +245,8 @@ class SampleTable {
     for (const auto& [feature, cells] : unknown_)
       notes_.push_back(text("note: ", name_, ": ", feature_text(feature), ": ", in_quotes(cells.second),
                             cells.first == 1 ? text(" is") : text(" and others, in ", cells.first, " rows, are"),
-                            " no category that the net was trained with, and counts as none of them"));
+                            " no category that the net was trained with, and ", cells.first == 1 ? "counts" : "count",
+                            " as none of them"));
   }
 
   [[noreturn]] void wrong_count(size_t start, bool header) {

@@ -102,6 +102,25 @@ class Tables(Case):
         self.write("train.csv", "\n".join(line for line in lines[:121] if "red" not in line) + "\n")
         self.assertEqual(self.neon("eval", "m").out, before)
 
+    def test_training_rows_to_test_with_are_warned_of(self):
+        self.write("r.csv", "x,y,kind\n" + "".join(f"{i},{i % 7 / 2},{'ab'[i % 2]}\n" for i in range(20)))
+        self.write("other.csv", "x,y,kind\n" + "".join(f"{i},{i % 7 / 2},{'ab'[i % 2]}\n" for i in range(40, 50)))
+        self.write("texts.csv", "text,label\n" + "".join(f"w{i},{'ab'[i % 2]}\n" for i in range(20)))
+        self.write("book.txt", "to be or not to be " * 20)
+        spec = "dataset: {SET}\nlayers: [LAYERS, Affine: {nout: classes, activation: Softmax}]\ncost: CrossEntropyMulti\n" \
+            "optimizer: Adam\nbatch_size: 4\nepochs: 1\n"
+        words = "names the file of the training samples: its results are those of samples that the net has learnt from"
+        steps = "Embedding: {embedding_dim: 2}, RecurrentMean"
+        for name, data, layers in (
+                ("r.csv: test", "CSV: {path: r.csv, test: ./r.csv}", "Affine: {nout: 2}"),
+                ("r.csv: test", "Sequences: {path: r.csv, id: x, target: kind, test: r.csv}", "GRU: {output_size: 2}, RecurrentLast"),
+                ("texts.csv: test", "TextClasses: {path: texts.csv, unit: words, steps: 2, test: texts.csv}", steps),
+                ("book.txt: validation_path", "Text: {path: book.txt, steps: 3, validation_path: book.txt}", "GRU: {output_size: 2}")):
+            said = self.neon("check", self.spec(spec.replace("SET", data).replace("LAYERS", layers))).err
+            self.assertEqual(said.count(f"{name} {words}"), 1, said)
+        said = self.neon("check", self.spec(spec.replace("SET", "CSV: {path: r.csv, test: other.csv}").replace("LAYERS", "Affine: {nout: 2}"))).err
+        self.assertNotIn(words, said)
+
     def test_targets_in_their_own_units(self):
         rows = "".join(f"{i};{1000 + 50 * i},5\n" for i in range(40))
         self.write("r.csv", "x;price\n" + rows)
