@@ -189,6 +189,20 @@ void Experiment::fit(const StepGraph& graph, const DataLayout& layout) {
   problems.throw_if_any();
 }
 
+namespace {
+
+// Whether each step has a later row of a column as its target that the net sees, as Windows has with each_step: names
+// are those of columns, with " +6" for the sixth row behind a step.
+bool foretells_seen_columns(const DataLayout& layout) {
+  const bool of_steps = layout.sequence && layout.classes == 0 && layout.target.rank() == 2;
+  if (!of_steps || layout.target[0] != layout.sample[0]) return false;
+  return std::ranges::any_of(layout.target_names, [&](const std::string& name) {
+    return std::ranges::count(layout.table.features, name.substr(0, name.rfind(" +"))) > 0;
+  });
+}
+
+}  // namespace
+
 std::vector<std::string> Experiment::advice(const StepGraph& graph, const DataLayout& layout) const {
   std::vector<std::string> out;
   const auto warn = [&](const char* key, const std::string& line) {
@@ -202,9 +216,13 @@ std::vector<std::string> Experiment::advice(const StepGraph& graph, const DataLa
   if (const std::string line = cost()->advice(graph.outputs, layout.classes); !line.empty())
     warn(params.cost ? "cost" : "outputs",
          params.cost ? text("cost: ", class_name_of(params.cost), line) : text("outputs: ", line));
-  if (const std::string layer = network().sees_all_steps(); !layer.empty() && layout.foretells_tokens())
+  const std::string layer = network().sees_all_steps();
+  if (!layer.empty() && layout.foretells_tokens())
     warn("layers", text("layer ", layer, " sees the steps that follow. The target of a step is the token of the next ",
                         "one, which the net can copy; attention and convolutions with causal: true do not see it"));
+  if (!layer.empty() && foretells_seen_columns(layout))
+    warn("layers", text("layer ", layer, " sees the steps that follow. The target of a step is a later row of a ",
+                        "column that the net sees and can copy; recurrent layers of one direction do not see it"));
   return out;
 }
 

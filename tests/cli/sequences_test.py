@@ -234,6 +234,12 @@ class Sequences(Case):
                             "layers:\n  - GRU: {output_size: 4}\n  - Affine: {nout: 2}\ncost: MeanSquared\nmetrics: [MAE]\n"
                             "optimizer: {Adam: {learning_rate: 0.03}}\nbatch_size: 6\nepochs: 2\n", "w.yaml"), "-r", "1", "-s", "w")
         head, *rows = self.neon("predict", "w", "load.csv").out.splitlines()
+        words = "sees the steps that follow. The target of a step is a later row of a column that the net sees and can copy"
+        for layer, more, warned in (("GRU", [], False), ("BiLSTM", [], True),
+                                    ("BiLSTM", ["--set", "dataset.Windows.each_step=false", "--set", "layers=[BiLSTM: {output_size: 2}, "
+                                                "RecurrentLast, Affine: {nout: 4}]"], False)):
+            said = self.neon("check", "w.yaml", "--set", f"layers[0]={{{layer}: {{output_size: 4}}}}", *more).err
+            self.assertEqual(words in said, warned, said)
         names = ["load +2", "heat +2"]
         self.assertEqual(head, ",".join(["sample"] + [f"{name} step {t}" for t in range(4) for name in names]))
         # The test part is rows 42 to 59; a sample's number in a prediction is the row behind it.
