@@ -51,9 +51,11 @@ void check_start(const Link& link, const Link& owner, const Sharing::Unused& unu
                          used = find_initializer(owner, unused.filler);
   if (own.all == used.all) return;
   const bool by_name = own.name != used.name;
+  // A layer that leaves bias out has none.
+  const std::string mend = own.key == "bias" ? "write the same bias in both layers"
+                                             : text("leave ", own.key, " out, or write the same in both layers");
   fail(ErrorKind::config, "share: ", own.key, ": ", by_name ? own.name : own.all, " fills nothing here: ", unused.array,
-       " is an array of ", owner.name, ", which begins it as ", by_name ? used.name : used.all, "; leave ", own.key,
-       " out, or write the same in both layers");
+       " is an array of ", owner.name, ", which begins it as ", by_name ? used.name : used.all, "; ", mend);
 }
 
 }  // namespace neon

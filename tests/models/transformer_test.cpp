@@ -199,7 +199,7 @@ TEST_CASE("wrong sharing is refused in one line") {
   CHECK_THAT(alike("", ", init: Kaiming"), Contains("which begins it as GlorotUniform; leave init out"));
   CHECK_THAT(alike(", bias: {Constant: 1}", ", bias: {Constant: 5}"),
              Contains("share: bias: {Constant: {val: 5}} fills nothing here: alpha_bias/b is an array of alpha, which "
-                      "begins it as {Constant: {val: 1}}; leave bias out"));
+                      "begins it as {Constant: {val: 1}}; write the same bias in both layers"));
   CHECK_THAT(alike(", activation: {PReLU: {slope: 0.25}}", ", activation: {PReLU: {slope: 0.5}}"),
              Contains("share: b_act/slope is alpha_act/slope, which begins as 0.25, not as 0.5; give both layers the "
                       "same parameters"));
