@@ -14,6 +14,8 @@
 
 extern const char prelude_text[];
 extern const unsigned long prelude_text_size;
+extern const char totals_text[];
+extern const unsigned long totals_text_size;
 
 namespace neon::cuda {
 
@@ -191,28 +193,25 @@ class KernelWriter {
     return out + "  }\n";
   }
 
-  // All is fetched before threads wait for each other, and they wait once for all totals: warps have folded theirs.
+  // Each warp adds up the parts of some totals; then the first thread computes what follows from all.
   std::string last_block() {
-    std::string sums, folds, joins;
+    std::map<std::string, std::string> parts;  // by fold
+    std::string names;
     int total = 0;
     for (size_t s = 0; s < kernel_.segments.size(); ++s)
-      for (size_t t = 0; t < kernel_.segments[s].totals.size(); ++t) {
-        const std::string fold = fold_name(*kernel_.segments[s].totals[t].op), name = text("t", s, "_", t);
+      for (size_t t = 0; t < kernel_.segments[s].totals.size(); ++t, ++total) {
         const int64_t blocks = segment_blocks_[s], first = first_partial_[s] + int64_t(t) * blocks;
-        sums += text("  R ", name, " = ", fold, "::start<R>();\n  for (i64 i = threadIdx.x; i < ", blocks,
-                     "; i += kThreads) ", name, " = ", fold, "::join<R>(", name, ", __ldcg(partials + ", first,
-                     " + i));\n");
-        folds += text("  ", name, " = fold_neighbours<", fold, ", 32, R>(", name,
-                      ", scratch);\n  if (threadIdx.x % 32 == 0) scratch.values[", total,
-                      " * kWarps + threadIdx.x / 32] = ", name, ";\n");
-        joins += text("  ", name, " = scratch.values[", total, " * kWarps];\n#pragma unroll\n  for (int w = 1; w < ",
-                      "kWarps; ++w) ", name, " = ", fold, "::join<R>(", name, ", scratch.values[", total,
-                      " * kWarps + w]);\n");
-        ++total;
+        parts[fold_name(*kernel_.segments[s].totals[t].op)] += text("{", first, ", ", blocks, ", ", total, "}, ");
+        names += text("  const R t", s, "_", t, " = scratch.values[", total, "];\n");
       }
-    std::string out = text("  if (!is_last_of(ticket, gridDim.x)) return;\n  constexpr int kWarps = kThreads / 32;\n",
-                           "  static_assert(", total, " * kWarps <= kThreads * kMostTogether);\n", sums, folds,
-                           "  __syncthreads();\n  if (threadIdx.x != 0) return;\n", joins);
+    std::string out = text("  if (!is_last_of(ticket, gridDim.x)) return;\n  static_assert(", total,
+                           " <= kThreads * kMostTogether);\n");
+    declarations_ += std::string_view(totals_text, totals_text_size);
+    for (const auto& [fold, of] : parts) {
+      declarations_ += text("__constant__ const PartsOfTotal parts", fold, "[] = {", of, "};\n");
+      out += text("  fold_totals<", fold, ">(parts", fold, ", partials, scratch);\n");
+    }
+    out += text("  __syncthreads();\n  if (threadIdx.x != 0) return;\n", names);
     for (size_t i = 0; i < kernel_.post.size(); ++i) {
       const Instruction& instruction = kernel_.post[i];
       std::string value;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kMostFilterPlaces = 8, kLeastFilterPlaces = 3;
 // Sums of a thread: more would not fit its registers.
-constexpr int kMostSums = 128;
+constexpr int kMostSumsOfTile = 128;
 
 // Parts, places and the halo's size for tiles of c.wide by c.high squares. False where the tables or a copy have no
 // room, or where nothing makes some plane of results.
@@ -98,7 +98,7 @@ bool choose_tile(TileConvolution& c, const std::vector<TileMeeting>& meetings, i
   TileConvolution best;
   c.depth = tile_depth(c.from[3]);
   c.columns = c.to[3] <= 32 ? 32 : c.to[3] <= 64 ? 64 : 128;
-  const int most = 2 * std::min(4, kMostSums / (c.columns / 2));  // squares of two halves of the block
+  const int most = 2 * std::min(4, kMostSumsOfTile / (c.columns / 2));  // squares of two halves of the block
   for (c.wide = 1; c.wide <= most; ++c.wide)
     for (c.high = 1; c.wide * c.high <= most; ++c.high) {
       if (c.wide * c.high < 2 || !set_parts(c, meetings) || !set_places(c)) continue;
