@@ -10,6 +10,8 @@ namespace neon {
 
 namespace {
 
+constexpr const char* kConvolutionWithBias = "Convolution_bias";
+
 // Classes of parameters that a mapping may name, and whether a net has some.
 bool has_class(const Setting& setting, std::string_view wanted) {
   if (is_object(setting) || (setting.is_scalar() && !class_of(setting).empty())) {
@@ -22,6 +24,7 @@ bool has_class(const Setting& setting, std::string_view wanted) {
                                                                         {"Deconvolution", "Deconv"},
                                                                         {"BinaryLinear", "BinaryAffine"}};
     const bool own = name == wanted || std::ranges::count(kLists, std::pair(wanted, name)) > 0;
+    if (wanted == kConvolutionWithBias && name == "Conv" && given("bias")) return true;
     if (own || (wanted == "Bias" && given("bias")) || (wanted == "BatchNorm" && given("batch_norm"))) return true;
   }
   return std::ranges::any_of(setting.items, [&](const Setting& item) { return has_class(item, wanted); }) ||
@@ -37,8 +40,9 @@ bool has_name(const Setting& setting, std::string_view wanted) {
 
 void leave_out_absent(Setting& mapping, const Setting& layers, std::vector<std::string>& notes) {
   std::erase_if(mapping.entries, [&](const Setting::Entry& entry) {
-    constexpr std::string_view kClasses[] = {"Bias",        "BatchNorm", "Linear", "Convolution", "Deconvolution",
-                                             "LookupTable", "Recurrent", "LSTM",   "GRU",         "BinaryLinear"};
+    constexpr std::string_view kClasses[] = {
+        "Bias",      "BatchNorm", "Linear", "Convolution",  "Deconvolution",     "LookupTable",
+        "Recurrent", "LSTM",      "GRU",    "BinaryLinear", kConvolutionWithBias};
     // Lists of layers, and layers without parameters: no parameter was of these classes.
     constexpr std::string_view kNever[] = {"Affine",     "Conv",    "Deconv", "BinaryAffine",
                                            "Activation", "Dropout", "Pooling"};
@@ -50,20 +54,14 @@ void leave_out_absent(Setting& mapping, const Setting& layers, std::vector<std::
   });
 }
 
-// Recurrent layers, with the class by which a mapping of 1.x named them.
-constexpr std::pair<std::string_view, std::string_view> kRecurrent[] = {
-    {"Recurrent", "Recurrent"}, {"LSTM", "LSTM"},       {"GRU", "GRU"},         {"BiRNN", "BiRNN"},
-    {"BiLSTM", "BiLSTM"},       {"BiBNRNN", "BiBNRNN"}, {"DeepBiRNN", "BiRNN"}, {"DeepBiLSTM", "BiLSTM"}};
+// Layers all of whose parameters were of one class, with the name of that class.
+constexpr std::pair<std::string_view, std::string_view> kWhole[] = {
+    {"Recurrent", "Recurrent"}, {"LSTM", "LSTM"},         {"GRU", "GRU"},
+    {"BiRNN", "BiRNN"},         {"BiLSTM", "BiLSTM"},     {"BiBNRNN", "BiBNRNN"},
+    {"DeepBiRNN", "BiRNN"},     {"DeepBiLSTM", "BiLSTM"}, {"Conv", kConvolutionWithBias}};
 
-// Calls `change` with the class and the parameters of each recurrent layer, in the order of the net.
-void each_recurrent(Setting& setting, const auto& change) {
-  if (is_object(setting) && setting.entries[0].value.is_map()) {
-    const auto* const found = std::ranges::find(kRecurrent, last_part(class_of(setting)),
-                                                &std::pair<std::string_view, std::string_view>::first);
-    if (found != std::end(kRecurrent)) change(*found, setting.entries[0].value);
-  }
-  for (Setting& item : setting.items) each_recurrent(item, change);
-  for (auto& entry : setting.entries) each_recurrent(entry.value, change);
+bool is_whole_class(std::string_view name) {
+  return std::ranges::any_of(kWhole, [&](const auto& one) { return one.second == name; });
 }
 
 // Batch norm takes the place of the biases.
@@ -73,10 +71,28 @@ bool has_norm(std::string_view layer_class, const Setting& params) {
   return layer_class == "BiBNRNN" || (norm && detail::read_bool(*norm, asked) && asked);
 }
 
-bool names_recurrent(const Setting& mapping) {
-  return mapping.find("Bias") || std::ranges::any_of(mapping.entries, [](const Setting::Entry& entry) {
-           return std::ranges::count(kRecurrent, entry.key, &std::pair<std::string_view, std::string_view>::second) > 0;
-         });
+// The class in kWhole; "" of other layers. Filters and their biases were of one class from neon 2.3 on, whose files are
+// those that name it.
+std::string_view whole_class(std::string_view layer_class, const Setting& params, const Setting& mapping) {
+  const auto* const found = std::ranges::find_if(kWhole, [&](const auto& one) { return one.first == layer_class; });
+  if (found == std::end(kWhole)) return "";
+  const bool is_filter = found->second == kConvolutionWithBias;
+  if (is_filter && (!mapping.find(kConvolutionWithBias) || !params.find("bias") || has_norm(layer_class, params)))
+    return "";
+  return found->second;
+}
+
+// Calls `change` with the class and the parameters of each object with parameters, in the order of the net.
+void each_in_order(Setting& setting, const auto& change) {
+  if (is_object(setting) && setting.entries[0].value.is_map())
+    change(last_part(class_of(setting)), setting.entries[0].value);
+  for (Setting& item : setting.items) each_in_order(item, change);
+  for (auto& entry : setting.entries) each_in_order(entry.value, change);
+}
+
+bool names_whole(const Setting& mapping) {
+  return mapping.find("Bias") ||
+         std::ranges::any_of(mapping.entries, [](const Setting::Entry& entry) { return is_whole_class(entry.key); });
 }
 
 // The layer's name, which it gets if it has none: the one that a net gives to it.
@@ -88,13 +104,15 @@ std::string name_of_layer(Setting& params, std::string_view layer_class, int num
   return name;
 }
 
-// All parameters of a recurrent layer get the optimizer of its name, else of its class, else the default.
-void spell_out_recurrent(Setting& mapping, Setting& layers, std::vector<std::string>& notes) {
-  if (!names_recurrent(mapping)) return;
-  std::map<std::string_view, int> numbers;
-  each_recurrent(layers, [&](const auto& classes, Setting& params) {
-    const auto& [own, mapped] = classes;
-    const std::string name = name_of_layer(params, own, numbers[own]++);
+// All parameters of such a layer get the optimizer of its name, else of its class, else the default.
+void spell_out_whole(Setting& mapping, Setting& layers, std::vector<std::string>& notes) {
+  if (!names_whole(mapping)) return;
+  std::map<std::string, int> numbers;
+  each_in_order(layers, [&](std::string_view own, Setting& params) {
+    const int number = numbers[std::string(own)]++;
+    const std::string_view mapped = whole_class(own, params, mapping);
+    if (mapped.empty()) return;
+    const std::string name = name_of_layer(params, own, number);
     const Setting* serving = mapping.find(name);
     if (!serving) serving = mapping.find(mapped);
     if (!serving) serving = mapping.find("default");
@@ -110,10 +128,8 @@ void spell_out_recurrent(Setting& mapping, Setting& layers, std::vector<std::str
       notes.push_back(text(params.where, ": one optimizer serves all parameters of ", name, ", as in neon 1.x: ", added,
                            " of the mapping"));
   });
-  std::erase_if(mapping.entries, [&](const Setting::Entry& entry) {
-    return std::ranges::count(kRecurrent, entry.key, &std::pair<std::string_view, std::string_view>::second) > 0 &&
-           !has_name(layers, entry.key);
-  });
+  std::erase_if(mapping.entries,
+                [&](const Setting::Entry& entry) { return is_whole_class(entry.key) && !has_name(layers, entry.key); });
 }
 
 }  // namespace
@@ -126,7 +142,7 @@ void convert_mapping(Setting& params, Setting& root, std::vector<std::string>& n
   leave_out_absent(mapping, *layers, notes);
   for (Setting::Entry& entry : mapping.entries)
     if (entry.key == "LookupTable" && !has_name(*layers, entry.key)) entry.key = "Embedding";
-  spell_out_recurrent(mapping, *layers, notes);
+  spell_out_whole(mapping, *layers, notes);
 }
 
 }  // namespace neon

@@ -113,6 +113,12 @@ TEST_CASE("a mapping of 1.x serves a recurrent layer as a whole, and never its b
   CHECK(mapping("{type: BiBNRNN, config: {output_size: 3}}", "BiBNRNN: {type: Adagrad}") == ", BiBNRNN_0: Adagrad}}}");
   CHECK(mapping("{type: DeepBiRNN, config: {nout: 3, batch_norm: True}}", "BiRNN: {type: Adagrad}") ==
         ", DeepBiRNN_0: Adagrad}}}");
+  const std::string conv = "{type: Conv, config: {fshape: [3, 3, 4], bias: {type: Constant}}}",
+                    plain = "{type: Conv, config: {fshape: [3, 3, 4]}}";
+  CHECK(mapping(plain + ", " + conv, "Convolution_bias: {type: Adagrad}, Bias: {type: RMSProp}") ==
+        ", Bias: RMSProp, Conv_1: Adagrad, Conv_1_bias: Adagrad}}}");
+  CHECK(mapping(plain, "Convolution_bias: {type: Adagrad}") == "}}}");
+  CHECK(mapping(conv, bias) == ", Bias: RMSProp}}}");
   // A bias belongs to no recurrent layer, so the net may have none at all.
   CHECK(mapping(lstm, bias) == "}}}");
   CHECK(mapping("{type: LookupTable, config: {vocab_size: 9, embedding_dim: 3}}", "LookupTable: {type: Adagrad}") ==
