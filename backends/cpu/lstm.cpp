@@ -6,6 +6,21 @@ namespace neon::cpu {
 
 namespace {
 
+using elementwise::LstmGradients, elementwise::LstmValues;
+
+template <typename T>
+void lstm_values(const LstmValues<T>& given) {
+  const elementwise::Cells& cells = *elementwise::active_level().cells;
+  if constexpr (std::is_same_v<T, float>) cells.lstm(given);
+  else cells.lstm_in_bf16(given);
+}
+template <typename T>
+void lstm_gradients(const LstmGradients<T>& given) {
+  const elementwise::Cells& cells = *elementwise::active_level().cells;
+  if constexpr (std::is_same_v<T, float>) cells.lstm_gradient(given);
+  else cells.lstm_gradient_in_bf16(given);
+}
+
 template <typename R>
 class LstmKernel : public CellKernel<R> {
  public:
@@ -57,6 +72,10 @@ class LstmKernel : public CellKernel<R> {
   }
   // Sample n at step t: `before` is the state of the step before, `after` that of this one.
   void step(int64_t n, int64_t t, const CellShare& share, const R* sums, const R* before, R* after) const {
+    if constexpr (std::is_same_v<R, float>) {
+      if (lie_as<float>()) return usual_step<float>(n, t, share, sums, before, after);
+      if (lie_as<uint16_t>()) return usual_step<uint16_t>(n, t, share, sums, before, after);
+    }
     const int64_t units = this->units_, own = share.units, from = share.first_unit, at = n * this->steps_ + t,
                   last = this->before(t);
     const RowParts<const R> z = z_.read(at, share, this->spare(share, 0)), sum = {sums + from, weights_.row() / 4};
@@ -74,12 +93,34 @@ class LstmKernel : public CellKernel<R> {
     h_.keep(at, share, state);
   }
 
+  template <typename T>
+  bool lie_as() const {
+    return this->usual_ && z_.template lie_as<T>() && h_.template lie_as<T>() && gates_.template lie_as<T>();
+  }
+  // The same, of arrays that lie as T, in one pass.
+  template <typename T>
+  void usual_step(int64_t n, int64_t t, const CellShare& share, const R* sums, const R* before, R* after) const {
+    const int64_t units = this->units_, own = share.units, from = share.first_unit, at = n * this->steps_ + t,
+                  last = this->before(t);
+    const R* c_before = (last < 0 ? c0_at_ + n * units : c_at_ + (n * this->steps_ + last) * units) + from;
+    R *c = c_at_ + at * units + from, *state = after + from;
+    const RowParts<T> z = z_.template parts_as<T>(at, share), gates = gates_.template parts_as<T>(at, share),
+                      h = h_.template parts_as<T>(at, share);
+    lstm_values(LstmValues<T>{
+        own, {z.at, z.gap}, {sums + from, weights_.row() / 4}, c_before, {gates.at, gates.gap}, c, state, h.at});
+    if (!this->is_padding(n, t)) return;
+    std::copy_n(c_before, own, c);
+    std::copy_n(before + from, own, state);
+    std::copy_n(state, own, h_.place(at, share, this->spare(share, 2)).at);
+    h_.keep(at, share, state);
+  }
+
   void values(int64_t n, RowParts<const R> z, RowParts<const R> sums, const R* c_before, RowParts<R> gates, R* c,
               R* h) const {
     if constexpr (std::is_same_v<R, float>)
       if (this->usual_)
-        return elementwise::active_level().cells->lstm(
-            {n, {z.at, z.gap}, {sums.at, sums.gap}, c_before, {gates.at, gates.gap}, c, h});
+        return lstm_values(
+            LstmValues<float>{n, {z.at, z.gap}, {sums.at, sums.gap}, c_before, {gates.at, gates.gap}, c, h, h});
     for (int64_t gate = 0; gate < 4; ++gate) {
       R* value = gates.at + gate * gates.gap;
       for (int64_t j = 0; j < n; ++j) value[j] = z.at[gate * z.gap + j] + sums.at[gate * sums.gap + j];
@@ -166,6 +207,11 @@ class LstmGradientKernel : public CellKernel<R> {
                   last = this->before(t);
     const R* c_before = (last < 0 ? arrays_.c0 + n * units : arrays_.c + (n * this->steps_ + last) * units) + from;
     R *dh = static_cast<R*>(dh_.data()) + n * units + from, *dc = static_cast<R*>(dc_.data()) + n * units + from;
+    if constexpr (std::is_same_v<R, float>)
+      if (!this->is_padding(n, t)) {
+        if (lie_as<float>()) return usual_step<float>(at, share, c_before, dh, dc, inner + from);
+        if (lie_as<uint16_t>()) return usual_step<uint16_t>(at, share, c_before, dh, dc, inner + from);
+      }
     const R *g = g_.read(at, share, this->spare(share, 0)).at,
             *gc = arrays_.gc ? arrays_.gc + at * units + from : nullptr;
     const RowParts<R> of_gates = {inner + from, units}, dz = dz_.place(at, share, this->spare(share, 1));
@@ -182,14 +228,44 @@ class LstmGradientKernel : public CellKernel<R> {
     dz_.keep(at, share, dz.at);
   }
 
+  template <typename T>
+  bool lie_as() const {
+    return this->usual_ && gates_.template lie_as<T>() && g_.template lie_as<T>() && dz_.template lie_as<T>();
+  }
+  // The same for one row, of arrays that lie as T, in one pass.
+  template <typename T>
+  void usual_step(int64_t at, const CellShare& share, const R* c_before, R* dh, R* dc, R* inner) const {
+    const int64_t units = this->units_, first = at * units + share.first_unit;
+    const RowParts<T> gates = gates_.template parts_as<T>(at, share), g = g_.template parts_as<T>(at, share),
+                      dz = dz_.template parts_as<T>(at, share);
+    lstm_gradients(LstmGradients<T>{share.units,
+                                    {gates.at, gates.gap},
+                                    arrays_.c + first,
+                                    c_before,
+                                    g.at,
+                                    arrays_.gc ? arrays_.gc + first : nullptr,
+                                    dh,
+                                    dc,
+                                    {inner, units},
+                                    {dz.at, dz.gap}});
+  }
+
   struct Given {
     const R *c, *c_before, *g, *gc;
   };
   void gradients(int64_t n, RowParts<const R> gates, const Given& given, R* dh, R* dc, RowParts<R> dz) {
     if constexpr (std::is_same_v<R, float>)
       if (this->usual_)
-        return elementwise::active_level().cells->lstm_gradient(
-            {n, {gates.at, gates.gap}, given.c, given.c_before, given.g, given.gc, dh, dc, {dz.at, dz.gap}});
+        return lstm_gradients(LstmGradients<float>{n,
+                                                   {gates.at, gates.gap},
+                                                   given.c,
+                                                   given.c_before,
+                                                   given.g,
+                                                   given.gc,
+                                                   dh,
+                                                   dc,
+                                                   {dz.at, dz.gap},
+                                                   {dz.at, dz.gap}});
     for (int64_t j = 0; j < n; ++j) dh[j] += given.g[j];
     if (given.gc)
       for (int64_t j = 0; j < n; ++j) dc[j] += given.gc[j];

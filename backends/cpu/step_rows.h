@@ -33,6 +33,7 @@ class StepRows {
       return;
     }
     slot_ = context.slot(value);
+    type_ = type.dtype;
     size_ = size_of(type.dtype);
     load_ = elementwise::load_function(type.dtype, dtype_of<R>());
     store_ = elementwise::store_function(dtype_of<R>(), type.dtype);
@@ -63,6 +64,16 @@ class StepRows {
     for (int64_t part = 0; part < parts_; ++part)
       fetch_line(from + size_t(first(row, share) + part * units_) * size, size_t(share.units) * size);
   }
+  // Whether the rows lie in memory as T: R, or the bits of bf16; and the parts of a row that a share has there.
+  template <typename T>
+  bool lie_as() const {
+    return std::is_same_v<T, R> ? bool(whole_) : !whole_ && type_ == DType::bf16;
+  }
+  template <typename T>
+  RowParts<T> parts_as(int64_t row, const CellShare& share) const {
+    if constexpr (std::is_same_v<T, R>) return {base_ + first(row, share), units_};
+    else return {reinterpret_cast<T*>(stored(first(row, share))), units_};
+  }
   // The places to write them to; keep() must follow with the same arguments.
   RowParts<R> place(int64_t row, const CellShare& share, R* spare) const {
     if (whole_) return {base_ + first(row, share), units_};
@@ -82,6 +93,7 @@ class StepRows {
   std::optional<Operand> whole_;
   R* base_ = nullptr;
   void** slot_ = nullptr;
+  DType type_ = dtype_of<R>();
   size_t size_ = 0;
   elementwise::ConvertFunction load_ = nullptr, store_ = nullptr;
 };

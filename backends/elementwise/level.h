@@ -131,27 +131,34 @@ struct Signs {
 // A step of one sample of recurrent cells whose gates are logistic and whose activation is tanh, for n units: all that
 // stands beside the products, in one loop (backends/graph/ops_lstm.cpp, ops_gru.cpp). Gate k of an array is `gap`
 // behind gate k - 1.
-struct CellInput {
-  const float* at;
+template <typename T>
+struct CellRow {
+  T* at;
   int64_t gap;
 };
-struct CellOutput {
-  float* at;
-  int64_t gap;
-};
+using CellInput = CellRow<const float>;
+using CellOutput = CellRow<float>;
+// T: what arrays with a row for each step are stored as, float or the bits of bf16.
+template <typename T>
 struct LstmValues {
   int64_t n;
-  CellInput z, sums;
+  CellRow<const T> z;
+  CellInput sums;
   const float* c_before;
-  CellOutput gates;
-  float *c, *h;
+  CellRow<T> gates;
+  float *c, *state;  // state: h as the next step reads it
+  T* h;
 };
+template <typename T>
 struct LstmGradients {
   int64_t n;
-  CellInput gates;
-  const float *c, *c_before, *g, *gc;  // gc may be null
-  float *dh, *dc;  // passed by the next step; dh becomes that of the state, dc what this step passes
-  CellOutput dz;
+  CellRow<const T> gates;
+  const float *c, *c_before;
+  const T* g;
+  const float* gc;   // may be null
+  float *dh, *dc;    // passed by the next step; dh becomes that of the state, dc what this step passes
+  CellOutput inner;  // dz before it is stored
+  CellRow<T> dz;
 };
 struct GruValues {
   int64_t n;
@@ -167,8 +174,10 @@ struct GruGradients {
   CellOutput of_gates;
 };
 struct Cells {
-  void (*lstm)(const LstmValues&);
-  void (*lstm_gradient)(const LstmGradients&);
+  void (*lstm)(const LstmValues<float>&);
+  void (*lstm_in_bf16)(const LstmValues<uint16_t>&);
+  void (*lstm_gradient)(const LstmGradients<float>&);
+  void (*lstm_gradient_in_bf16)(const LstmGradients<uint16_t>&);
   void (*gru_gates)(const GruValues&);  // the two gates, and reset
   void (*gru_state)(const GruValues&);  // the candidate, and h
   void (*gru_candidate_gradient)(const GruGradients&);

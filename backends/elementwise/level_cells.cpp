@@ -8,6 +8,8 @@
 namespace neon::elementwise::NEON_LEVEL {
 namespace {
 
+#include "backends/elementwise/bf16.inc"
+
 using neon_math::logistic;
 using neon_math::tanh;
 
@@ -17,33 +19,65 @@ using neon_math::tanh;
 // Arrays of a step do not overlap but where they are the same.
 #define NEON_EACH_UNIT(n) _Pragma("GCC ivdep") for (int64_t j = 0; j < (n); ++j)
 
-void lstm(const LstmValues& p) {
-  const float *zi = p.z.at, *zf = zi + p.z.gap, *zo = zf + p.z.gap, *zg = zo + p.z.gap;
-  const float *si = p.sums.at, *sf = si + p.sums.gap, *so = sf + p.sums.gap, *sg = so + p.sums.gap;
-  float *to_i = p.gates.at, *to_f = to_i + p.gates.gap, *to_o = to_f + p.gates.gap, *to_g = to_o + p.gates.gap;
-  const float* before = p.c_before;
-  float *to_c = p.c, *to_h = p.h;
-  // Short chains of dependent operations, so that a processor computes several units at once.
-  NEON_EACH_UNIT(p.n) to_i[j] = logistic(zi[j] + si[j]);
-  NEON_EACH_UNIT(p.n) to_f[j] = logistic(zf[j] + sf[j]);
-  NEON_EACH_UNIT(p.n) to_o[j] = logistic(zo[j] + so[j]);
-  NEON_EACH_UNIT(p.n) {
-    const float g = tanh(zg[j] + sg[j]);
-    to_g[j] = g;
-    to_c[j] = to_f[j] * before[j] + to_i[j] * g;
-  }
-  NEON_EACH_UNIT(p.n) to_h[j] = to_o[j] * tanh(to_c[j]);
+// Between what is stored and what is computed with.
+[[gnu::always_inline]] inline float value(float x) { return x; }
+[[gnu::always_inline]] inline float value(uint16_t bits) { return to_float(bf16{bits}); }
+template <typename T>
+[[gnu::always_inline]] inline T stored(float x) {
+  if constexpr (__is_same(T, float)) return x;
+  else return to_bf16(x).bits;
+}
+template <typename T>
+void store(const float* from, T* to, int64_t n) {
+  NEON_EACH_UNIT(n) to[j] = stored<T>(from[j]);
 }
 
-void lstm_gradient(const LstmGradients& p) {
-  const float *gi = p.gates.at, *gf = gi + p.gates.gap, *go = gf + p.gates.gap, *gg = go + p.gates.gap;
-  float *di = p.dz.at, *df = di + p.dz.gap, *d_o = df + p.dz.gap, *dg = d_o + p.dz.gap;
-  const float *c = p.c, *before = p.c_before, *g = p.g;
+constexpr int64_t kAtOnce = 128;  // units whose gates wait in the fastest cache for being stored
+
+template <typename T>
+void lstm(const LstmValues<T>& p) {
+  float room[4][kAtOnce];
+  for (int64_t first = 0; first < p.n; first += kAtOnce) {
+    const int64_t n = p.n - first < kAtOnce ? p.n - first : kAtOnce;
+    const T *zi = p.z.at + first, *zf = zi + p.z.gap, *zo = zf + p.z.gap, *zg = zo + p.z.gap;
+    const float *si = p.sums.at + first, *sf = si + p.sums.gap, *so = sf + p.sums.gap, *sg = so + p.sums.gap;
+    float* gates[4];
+    for (int gate = 0; gate < 4; ++gate)
+      if constexpr (__is_same(T, float)) gates[gate] = p.gates.at + first + gate * p.gates.gap;
+      else gates[gate] = room[gate];
+    float *i = gates[0], *f = gates[1], *o = gates[2], *g = gates[3];
+    const float* before = p.c_before + first;
+    float *c = p.c + first, *state = p.state + first;
+    T* h = p.h + first;
+    // Short chains of dependent operations, so that a processor computes several units at once.
+    NEON_EACH_UNIT(n) i[j] = logistic(value(zi[j]) + si[j]);
+    NEON_EACH_UNIT(n) f[j] = logistic(value(zf[j]) + sf[j]);
+    NEON_EACH_UNIT(n) o[j] = logistic(value(zo[j]) + so[j]);
+    NEON_EACH_UNIT(n) {
+      const float candidate = tanh(value(zg[j]) + sg[j]);
+      g[j] = candidate;
+      c[j] = f[j] * before[j] + i[j] * candidate;
+    }
+    NEON_EACH_UNIT(n) {
+      const T out = stored<T>(o[j] * tanh(c[j]));
+      h[j] = out;
+      state[j] = value(out);
+    }
+    if constexpr (!__is_same(T, float))
+      for (int gate = 0; gate < 4; ++gate) store(gates[gate], p.gates.at + first + gate * p.gates.gap, n);
+  }
+}
+
+template <typename T>
+void lstm_gradient(const LstmGradients<T>& p) {
+  const T *gi = p.gates.at, *gf = gi + p.gates.gap, *go = gf + p.gates.gap, *gg = go + p.gates.gap, *g = p.g;
+  float *di = p.inner.at, *df = di + p.inner.gap, *d_o = df + p.inner.gap, *dg = d_o + p.inner.gap;
+  const float *c = p.c, *before = p.c_before;
   float *dh = p.dh, *dc = p.dc;
   if (p.gc) NEON_EACH_UNIT(p.n) dc[j] += p.gc[j];
   NEON_EACH_UNIT(p.n) {
-    const float i = gi[j], f = gf[j], o = go[j], candidate = gg[j], y = tanh(c[j]), of_h = dh[j] + g[j],
-                total = dc[j] + tanh_slope(of_h * o, y);
+    const float i = value(gi[j]), f = value(gf[j]), o = value(go[j]), candidate = value(gg[j]), y = tanh(c[j]),
+                of_h = dh[j] + value(g[j]), total = dc[j] + tanh_slope(of_h * o, y);
     dh[j] = of_h;
     dc[j] = total * f;
     di[j] = logistic_slope(total * candidate, i);
@@ -51,6 +85,7 @@ void lstm_gradient(const LstmGradients& p) {
     d_o[j] = logistic_slope(of_h * y, o);
     dg[j] = tanh_slope(total * i, candidate);
   }
+  for (int gate = 0; gate < 4; ++gate) store(di + gate * p.inner.gap, p.dz.at + gate * p.dz.gap, p.n);
 }
 
 void gru_gates(const GruValues& p) {
@@ -98,6 +133,7 @@ void gru_gates_gradient(const GruGradients& p) {
 
 }  // namespace
 
-constinit const Cells cells = {lstm, lstm_gradient, gru_gates, gru_state, gru_candidate_gradient, gru_gates_gradient};
+constinit const Cells cells = {lstm<float>, lstm<uint16_t>, lstm_gradient<float>,   lstm_gradient<uint16_t>,
+                               gru_gates,   gru_state,      gru_candidate_gradient, gru_gates_gradient};
 
 }  // namespace neon::elementwise::NEON_LEVEL

@@ -4,10 +4,9 @@
 namespace neon::elementwise::NEON_LEVEL {
 namespace {
 
+#include "backends/elementwise/bf16.inc"
+
 struct f16 {
-  uint16_t bits;
-};
-struct bf16 {
   uint16_t bits;
 };
 
@@ -15,7 +14,6 @@ struct bf16 {
 NEON_INLINE float from_bits(uint32_t x) { return __builtin_bit_cast(float, x); }
 NEON_INLINE uint32_t bits_of(float x) { return __builtin_bit_cast(uint32_t, x); }
 
-NEON_INLINE float to_float(bf16 x) { return from_bits(uint32_t(x.bits) << 16); }
 NEON_INLINE float to_float(f16 x) {
   const uint32_t sign = uint32_t(x.bits & 0x8000u) << 16, size = uint32_t(x.bits & 0x7fffu) << 13;
   const float subnormal = float(int32_t(x.bits & 0x3ffu)) * 0x1p-24f;
@@ -23,11 +21,6 @@ NEON_INLINE float to_float(f16 x) {
   return from_bits(sign | (size < 0x00800000u ? bits_of(subnormal) : normal));
 }
 
-NEON_INLINE bf16 to_bf16(float x) {
-  const uint32_t bits = bits_of(x);
-  const uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-  return {uint16_t((bits & 0x7fffffffu) > 0x7f800000u ? (bits >> 16) | 0x40u : rounded)};
-}
 NEON_INLINE f16 to_f16(float x) {
   const uint32_t bits = bits_of(x), sign = (bits >> 16) & 0x8000u, size = bits & 0x7fffffffu;
   // Below the normal range, the adder rounds at 2^-24.
