@@ -151,13 +151,14 @@ struct AUC : Parametrized<Metric, AUCParams> {
                   "against the others, or name one class by pos_label: 0 to ", outputs - 1);
     return Metric::objection(outputs, classes);
   }
-  // Each of several labels is a question of its own, also where there are two.
+  // Each of several labels is a question of its own, with positive and negative samples.
   std::string objection(const std::vector<OutputForm>& outputs, int64_t classes) const override {
     const OutputForm& form = outputs[0];
-    if (form.kind == TargetKind::labels && form.width == 2 && !is_mean() && !params.pos_label)
+    if (form.kind != TargetKind::labels) return objection(form.width, classes);
+    if (form.width > 1 && !is_mean() && !params.pos_label)
       return text("the outputs are labels; write AUC: {average: macro} for the mean over them, or name one by ",
-                  "pos_label: 0 or 1");
-    return objection(form.width, classes);
+                  "pos_label: 0 to ", form.width - 1);
+    return is_mean() || form.width == 1 ? "" : objection(form.width, form.width);
   }
 
  private:

@@ -135,12 +135,13 @@ TEST_CASE("a metric that does not suit the net or the data says why") {
   CHECK(objection("AUC: {average: macro}", 3, 3) == "");
   const auto of_labels = [](const char* yaml) {
     const OutputForm two{2, "", TargetKind::labels, 2, {"a", "b"}};
-    return Registry<Metric>::get().create(yaml_of(yaml))->objection({two}, 2);
+    return Registry<Metric>::get().create(yaml_of(yaml))->objection({two}, 0);
   };
   CHECK(of_labels("AUC") ==
-        "the outputs are labels; write AUC: {average: macro} for the mean over them, or name one by pos_label: 0 or 1");
+        "the outputs are labels; write AUC: {average: macro} for the mean over them, or name one by pos_label: 0 to 1");
   CHECK(of_labels("AUC: {pos_label: 1}") == "");
   CHECK(of_labels("AUC: {average: macro}") == "");
+  CHECK(of_labels("AUC: {pos_label: 2}") == "pos_label is 2, but there are only 2 outputs, counted from 0");
   CHECK(objection("AUC: {pos_label: 0}", 3, 3) == "");
   CHECK_THROWS_WITH(objection("AUC: {average: macro, pos_label: 1}", 3, 3),
                     Catch::Contains("pos_label names one; leave one of both out"));
