@@ -8,7 +8,7 @@ namespace {
 struct UniformParams {
   int64_t ntrain = 1000, ntest = 100, nout = 10, tokens = 0;
   std::vector<int64_t> nin = {784};
-  bool bytes = false, each_step = false;
+  bool bytes = false, each_step = false, each_pixel = false;
   std::optional<uint64_t> seed;
   static void describe(auto&& p) {
     p("ntrain", &UniformParams::ntrain, "Training samples.", closed(1, 4e9), Unit{"samples"});
@@ -22,6 +22,7 @@ struct UniformParams {
     p("tokens", &UniformParams::tokens, "Above 0, inputs are tokens from 0 to below this one; 0: they are numbers.",
       closed(0, 1e8));
     p("each_step", &UniformParams::each_step, "Whether each step of a sequence has a label, instead of each sample.");
+    p("each_pixel", &UniformParams::each_pixel, "Whether each pixel of an image has a label, instead of each sample.");
     p("seed", &UniformParams::seed, "Seed of the samples; otherwise the run's.");
   }
 };
@@ -36,12 +37,17 @@ class UniformRandom : public DrawnSet<UniformParams> {
     if (params.each_step && (params.nout == 0 || axes != (params.tokens > 0 ? 1 : 2)))
       fail(ErrorKind::config, "each_step labels the steps of sequences: give nin [T, F], or the steps of tokens, and ",
            "nout the classes");
+    if (params.each_pixel && (params.nout == 0 || axes != 3))
+      fail(ErrorKind::config, "each_pixel labels the pixels of images: give nin [C, H, W], and nout the classes");
   }
 
  private:
   DType dtype() const { return params.tokens > 0 ? DType::i32 : params.bytes ? DType::u8 : DType::f32; }
   bool has_pixels() const { return params.nin.size() == 3; }
-  Shape target() const override { return params.each_step ? Shape{params.nin[0]} : Shape{}; }
+  Shape target() const override {
+    if (params.each_pixel) return {params.nin[1], params.nin[2]};
+    return params.each_step ? Shape{params.nin[0]} : Shape{};
+  }
   SampleMeaning meaning() const override {
     SampleMeaning out;
     out.sample = Shape{std::span<const int64_t>(params.nin)};
@@ -52,6 +58,7 @@ class UniformRandom : public DrawnSet<UniformParams> {
     out.sequence = params.tokens > 0 || params.each_step;
     out.tokens = params.tokens;
     if (params.each_step) out.label_of = LabelOf::step;
+    if (params.each_pixel) out.label_of = LabelOf::pixel;
     return out;
   }
   const char* streams() const override { return "uniform_random"; }
@@ -69,7 +76,7 @@ class UniformRandom : public DrawnSet<UniformParams> {
     else
       for (float& value : out.inputs.as<float>()) value = uniform_from_bits(stream.bits());
     if (params.nout == 0) return out;
-    out.targets = Tensor(DType::i32, params.each_step ? Shape{n, sample[0]} : Shape{n});
+    out.targets = Tensor(DType::i32, Shape{n}.concat(target()));
     draw_below(params.nout, out.targets, stream);
     return out;
   }

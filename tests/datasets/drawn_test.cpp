@@ -128,6 +128,25 @@ TEST_CASE("UniformRandom has tokens of all numbers, and labels of samples or of 
   CHECK_THROWS_WITH(make("UniformRandom", {{"nin", "5"}, {"each_step", "true"}}), Catch::Contains("give nin [T, F]"));
 }
 
+TEST_CASE("UniformRandom labels each pixel by a uniform class") {
+  const auto set =
+      make("UniformRandom", {{"ntrain", "50"}, {"nin", "[3, 11, 7]"}, {"nout", "4"}, {"each_pixel", "true"}});
+  const Data data = set->load(offline());
+  CHECK(agrees(set->check(offline()), data));
+  CHECK((data.label_of == LabelOf::pixel && data.classes == 4 && data.sample == Shape{3, 11, 7}));
+  CHECK(data.train.targets.shape() == Shape{50, 11, 7});
+  std::vector<int> counts(4);
+  for (const int32_t label : data.train.targets.as<int32_t>()) ++counts.at(size_t(label));
+  // 50 * 77 draws of four numbers have a deviation of 26.9 each.
+  for (const int count : counts) CHECK(std::abs(count - 3850 / 4.0) < 5 * 26.9);
+  for (const Keys& wrong :
+       {Keys{{"nin", "[6, 2]"}}, {{"nin", "[3, 4, 5]"}, {"nout", "0"}}, {{"nin", "6"}, {"tokens", "9"}}}) {
+    Keys keys = wrong;
+    keys.emplace_back("each_pixel", "true");
+    CHECK_THROWS_WITH(make("UniformRandom", keys), Catch::Contains("give nin [C, H, W], and nout the classes"));
+  }
+}
+
 TEST_CASE("UniformRandom of bytes is uniform, and divided by 255") {
   const auto set = make("UniformRandom", {{"ntrain", "1000"}, {"nin", "[3, 11, 7]"}, {"bytes", "true"}, {"seed", "5"}});
   const Data data = set->load(offline());

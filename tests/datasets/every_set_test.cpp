@@ -115,6 +115,7 @@ std::vector<Case> cases_of_others(const TempDir& dir) {
           {"UniformRandom", {{"ntrain", "40"}, {"nin", "[3, 5, 7]"}, {"bytes", "true"}}},
           {"UniformRandom", {{"ntrain", "40"}, {"ntest", "10"}, {"nin", "6"}, {"tokens", "9"}, {"each_step", "true"}}},
           {"UniformRandom", {{"ntrain", "40"}, {"nin", "[6, 2]"}, {"nout", "3"}, {"each_step", "true"}}},
+          {"UniformRandom", {{"ntrain", "40"}, {"nin", "[2, 3, 4]"}, {"nout", "3"}, {"each_pixel", "true"}}},
           {"Digits", {{"ntrain", "40"}, {"ntest", "10"}}},
           {"ToyImages", {{"ntrain", "40"}, {"ntest", "10"}}},
           {"ToyBoxes", {{"ntrain", "40"}, {"ntest", "10"}, {"validation", "5"}}},
