@@ -19,8 +19,9 @@ struct ArrayParams {
   float scale = 1, shift = 0;
   static void describe(auto&& p) {
     p("classes", &ArrayParams::classes,
-      "Number of classes. 0: as the file says. Otherwise labels must be 0 to k - 1, each at least once. Rows of one 1 "
-      "among zeros (one-hot) are k classes.",
+      "Number of classes: labels are whole numbers from 0 to below it, and some classes may have no sample. 0: the "
+      "number follows from the file. Its labels must then be 0 to k - 1, each at least once in the training set. Rows "
+      "of one 1 among zeros (one-hot) are k classes.",
       at_least(0), Alias{"nclass"});
     p("regression", &ArrayParams::regression,
       "Whether whole numbers and one-hot rows are values to predict, not classes. Whole numbers (n, H, W) beside "

@@ -43,8 +43,8 @@ struct ListParams : ImageParams {
       "like the name of one. neon refuses a first line that could be both.",
       one_of({"auto", "true", "false"}));
     p("classes", &ListParams::classes,
-      "Number of classes that are numbers; needed where some of them have no training image. 0: those listed, 0 to "
-      "k - 1.",
+      "Number of classes that are numbers; needed where some of them have no training image. 0: those listed, which "
+      "must be 0 to k - 1, each at least once.",
       closed(0, 1e6));
     p("targets", &ListParams::targets,
       "Columns behind the files to predict in place of one class, by name or index. Each has an output of its own "
