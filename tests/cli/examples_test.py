@@ -41,6 +41,10 @@ OVERFEAT = chain(3, (11, 96), (5, 256), (3, 512), (3, 1024), (3, 1024), (1, 3072
 ALEXNET, VGG_A, RESNET, GOOGLENET, GOOGLENET_TRAINED = 61100840, 132863336, 25557032, 6998552, 13378280
 # torchvision's resnet18, vgg16_bn, mobilenet_v2 and densenet121.
 RESNET_18, VGG_D_NORMED, MOBILENET, DENSENET = 11689512, 138365992, 3504872, 7978856
+# torchvision's resnext50_32x4d, efficientnet_b0, shufflenet_v2_x1_0, mobilenet_v3_large, and convnext_tiny without the
+# layer scale of its 18 blocks.
+RESNEXT, EFFICIENTNET, SHUFFLENET, MOBILENET_3 = 25028904, 5288548, 2278604, 5483032
+CONVNEXT = 28589128 - (3 * 96 + 3 * 192 + 9 * 384 + 3 * 768)
 # Batch norm's two numbers for a bias, but for those of the last layer.
 ALEXNET_NORMED = ALEXNET + 64 + 192 + 384 + 256 + 256 + 4096 + 4096
 VGG_B = 133047848  # torchvision's vgg13
@@ -66,6 +70,13 @@ def bottlenecks(before, maps):
     return first + 8 * (2 * 4 * maps + conv(1, 4 * maps, maps, 2) + inner) + 2 * 4 * maps
 
 
+def unet(*maps):
+    """Two convolutions with batch norm for each size on the way down, and, behind one of 2x2 up to it, on the way up."""
+    down = sum(conv(3, before, after, 2) + conv(3, after, after, 2) for before, after in zip((3, *maps), maps))
+    up = sum(conv(2, 2 * size, size, 1) + conv(3, 2 * size, size, 2) + conv(3, size, size, 2) for size in maps[:-1])
+    return down + up + conv(1, maps[0], 2, 1)
+
+
 MSRA = conv(3, 3, 16, 2) + bottlenecks(16, 16) + bottlenecks(64, 32) + bottlenecks(128, 64) + 2560 + 10
 EXPECTED = {
     "autoencoder/conv": (MNIST_ITSELF, 16 * 8 + 2 * 16 * 8 * 32 + 9 * 8 * 8 + 4 * 8),
@@ -77,6 +88,9 @@ EXPECTED = {
     "bench/resnet18": (IMAGE, RESNET_18), "bench/vgg16-bn": (IMAGE, VGG_D_NORMED),
     "bench/mobilenet-v2": (IMAGE, MOBILENET), "bench/densenet121": (IMAGE, DENSENET),
     "bench/conv-5-7-11": (([3, 256, 256], 10), conv(5, 3, 32, 3) + conv(7, 32, 64, 3) + conv(11, 64, 128, 3) + 1290),
+    "bench/resnext50-32x4d": (IMAGE, RESNEXT), "bench/convnext-tiny": (IMAGE, CONVNEXT),
+    "bench/efficientnet-b0": (IMAGE, EFFICIENTNET), "bench/shufflenet-v2": (IMAGE, SHUFFLENET),
+    "bench/mobilenet-v3-large": (IMAGE, MOBILENET_3), "bench/unet": (([3, 256, 256], 2), unet(64, 128, 256, 512, 1024)),
     "bench/c3d": (([3, 16, 112, 112], 101), volumes(3, 64, 128, 256, 256, 512, 512) + (512 * 2 * 7 * 7 + 1) * 2048 + 2049 * 101),
     "bench/cifar": (CIFAR, chain(3, (5, 32), (5, 32), (5, 64), (1, 500, 64 * 16), (1, 10))),
     "bench/lenet": (MNIST, chain(1, (5, 16), (5, 32), (1, 500, 32 * 16), (1, 10))),
@@ -148,11 +162,12 @@ SEQUENCES = {
 }
 
 RECONSTRUCTED = {"autoencoder/mnist-balanced"}  # samples are targets beside their classes
+OF_PIXELS = {"bench/unet"}  # each pixel has a label
 
 
 def noise(name, samples):
     (shape, classes), _ = EXPECTED[name]
-    both = ", reconstruct: true" if name in RECONSTRUCTED else ""
+    both = ", reconstruct: true" if name in RECONSTRUCTED else ", each_pixel: true" if name in OF_PIXELS else ""
     return f"dataset={{UniformRandom: {{nin: {shape}, nout: {classes}, ntrain: {samples}, ntest: 8, bytes: true{both}}}}}"
 
 
@@ -168,7 +183,8 @@ DETECTION = {"detection/shapes-ssd": conv(3, 3, 16, 2) + conv(3, 16, 32, 2) + co
              conv(1, 48, 6, 1) + conv(1, 48, 24, 1) + conv(4, 48, 64, 1) + conv(1, 64, 3 + 1 + 4, 1)}
 
 # For want of their data, or of the hours.
-UNMEASURED = {*TIMED_SEQUENCES, "text/imdb-lstm", "text/ptb-words", "convnet/cifar10-allcnn",
+UNMEASURED = {*TIMED_SEQUENCES, "bench/resnext50-32x4d", "bench/convnext-tiny", "bench/efficientnet-b0", "bench/shufflenet-v2",
+              "bench/mobilenet-v3-large", "bench/unet", "text/imdb-lstm", "text/ptb-words", "convnet/cifar10-allcnn",
               "convnet/cifar10-msra", "convnet/finetune", "convnet/i1k-alexnet-lrn", "mlp/mnist-branch", "mlp/mnist-merge",
               "mlp/mnist-small", "autoencoder/mnist-balanced", "autoencoder/mnist-denoising", "gan/mnist-dcgan", "gan/mnist-wgan", "rbm/mnist-dbn",
               "rbm/mnist-rbm"}

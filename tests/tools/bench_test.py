@@ -144,7 +144,7 @@ def test_failures(folder):
     done = subprocess.run([*base, "--nets", "normed,alexnett"], capture_output=True, text=True)
     refusal = "no net alexnett; there are mlp, lenet"
     case("an unknown net is refused", done.returncode == 2 and refusal in done.stderr, done.stderr)
-    case("groups are named, too", "and the groups normed, sequences" in done.stderr, done.stderr)
+    case("groups are named, too", "and the groups normed, modern, sequences" in done.stderr, done.stderr)
     done = subprocess.run([*base, "--python", "/bin/false"], capture_output=True, text=True)
     case("Python without torch is refused", done.returncode == 1 and "cannot import torch" in done.stderr, done.stderr)
 
@@ -201,7 +201,10 @@ def test_nets():
         case(f"sample of {name}", not nin or tuple(json.loads(f"[{nin.group(1)}]")) == net.sample)
         nout = re.search(r"^dataset: .*nout: (\d+)", spec, re.M)
         case(f"classes of {name}", not nout or nout.group(1) == str(net.classes))
-    case("every net has a peer", [*peers_of("nets"), *peers_of("normed"), *peers_of("sequences")] == [name for name, net in NETS.items() if not net.of])
+        kinds = {kind: f"{kind}: true" in spec for kind in ("each_step", "each_pixel")}
+        case(f"labels of {name}", kinds == {"each_step": net.each_step, "each_pixel": net.each_pixel})
+    peers = [peer for file in ("nets", "normed", "modern", "sequences") for peer in peers_of(file)]
+    case("every net has a peer", peers == [name for name, net in NETS.items() if not net.of])
 
 
 with tempfile.TemporaryDirectory() as name:

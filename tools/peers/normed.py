@@ -3,9 +3,12 @@ import torch
 from torch import nn
 
 
+IN_PLACE = (nn.ReLU, nn.ReLU6)  # others need their input for the gradient, so PyTorch would keep a copy
+
+
 def normed(channels, maps, size, stride=1, groups=1, activation=nn.ReLU):
     layers = [nn.Conv2d(channels, maps, size, stride, size // 2, groups=groups, bias=False), nn.BatchNorm2d(maps)]
-    return [*layers, activation(inplace=True)] if activation else layers
+    return [*layers, activation(inplace=activation in IN_PLACE)] if activation else layers
 
 
 def classified(layers, features):
@@ -31,10 +34,10 @@ def basic(channels, maps, stride):
     return Residual(body, channels, maps, stride)
 
 
-def bottleneck(channels, maps, stride):
+def bottleneck(channels, maps, stride, share=4, groups=1):
     """1x1, 3x3, 1x1, of which the last has all maps; the stride is in the 3x3 convolution."""
-    inner = maps // 4
-    body = [*normed(channels, inner, 1), *normed(inner, inner, 3, stride), *normed(inner, maps, 1, activation=None)]
+    inner = maps // share
+    body = [*normed(channels, inner, 1), *normed(inner, inner, 3, stride, groups), *normed(inner, maps, 1, activation=None)]
     return Residual(body, channels, maps, stride)
 
 

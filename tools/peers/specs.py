@@ -12,6 +12,7 @@ class Net(NamedTuple):
     optimizer: str = "SGD"  # with a momentum of 0.9; or AdamW
     tokens: int = 0  # 0: samples are numbers
     each_step: bool = False  # steps have labels, instead of samples
+    each_pixel: bool = False  # pixels have labels, instead of samples
     of: str = ""  # the net whose outputs alone are timed
 
 
@@ -38,6 +39,12 @@ NETS = {
     "mobilenet-v2": imagenet("mobilenet-v2", 224, 128),
     "densenet121": imagenet("densenet121", 224, 64),
     "conv-5-7-11": Net("examples/bench/conv-5-7-11.yaml", (3, 256, 256), 10, 256, 0.001, 0.0005),
+    "resnext50-32x4d": imagenet("resnext50-32x4d", 224, 128),
+    "convnext-tiny": imagenet("convnext-tiny", 224, 64),
+    "efficientnet-b0": imagenet("efficientnet-b0", 224, 128),
+    "shufflenet-v2": imagenet("shufflenet-v2", 224, 128),
+    "mobilenet-v3-large": imagenet("mobilenet-v3-large", 224, 128),
+    "unet": Net("examples/bench/unet.yaml", (3, 256, 256), 2, 8, 0.001, 0.0005, each_pixel=True),
     "lstm-rows": sequences("lstm-rows", (1, 28, 28), 10, 128),
     "lstm-512": sequences("lstm-512", (50, 512), 512, 64, each_step=True),
     "gru-512": sequences("gru-512", (50, 512), 512, 64, each_step=True),
@@ -50,6 +57,7 @@ for name in ("resnet18", "resnet50", "mobilenet-v2"):
     NETS.update({f"{name}-outputs-{batch}": NETS[name]._replace(batch=batch, of=name) for batch in (1, 32, 256)})
 GROUPS = {
     "normed": ["resnet50", "resnet18", "vgg16-bn", "mobilenet-v2", "densenet121", "conv-5-7-11"],
+    "modern": ["resnext50-32x4d", "convnext-tiny", "efficientnet-b0", "shufflenet-v2", "mobilenet-v3-large", "unet"],
     "sequences": ["lstm-rows", "lstm-512", "gru-512", "lstm-chars", "bilstm-words", "gpt-chars", "gpt2"],
     "outputs": [name for name, net in NETS.items() if net.of],
 }

@@ -23,13 +23,14 @@ import time
 import torch
 from torch import nn
 
+import modern
 import nets
 import normed
 import ranks
 import sequences
 from specs import NETS
 
-CONVNETS = {**nets.MAKE, **normed.MAKE}
+CONVNETS = {**nets.MAKE, **normed.MAKE, **modern.MAKE}
 MAKE = {**CONVNETS, **sequences.MAKE}
 AUTOCAST = {"f32": None, "tf32": None, "f16": torch.float16, "bf16": torch.bfloat16}
 MODES = {
@@ -66,7 +67,8 @@ def layouts_of(name):
 
 def drawn_batch(net, batch, device, layout):
     """Inputs and labels."""
-    labels = torch.randint(0, net.classes, (batch, net.sample[0]) if net.each_step else (batch,), device=device)
+    labelled = net.sample[:1] if net.each_step else net.sample[1:] if net.each_pixel else ()
+    labels = torch.randint(0, net.classes, (batch, *labelled), device=device)
     if net.tokens:
         return torch.randint(0, net.tokens, (batch, *net.sample), device=device), labels
     inputs = torch.rand(batch, *net.sample, device=device)
@@ -109,8 +111,10 @@ def make_step(args, layout, mode):
 
     def cost():
         with torch.autocast(args.device, dtype=autocast or torch.bfloat16, enabled=autocast is not None):
-            outputs = module(inputs)
-        return nn.functional.cross_entropy(outputs.float().flatten(0, -2), labels.flatten())
+            outputs = module(inputs).float()
+        if described.each_pixel:  # (N,K,H,W), with labels (N,H,W)
+            return nn.functional.cross_entropy(outputs, labels)
+        return nn.functional.cross_entropy(outputs.flatten(0, -2), labels.flatten())
 
     if mode == "compile":
         cost = torch.compile(cost)
