@@ -22,6 +22,8 @@ namespace neon {
 namespace {
 
 constexpr int64_t kMostTimed = 20;  // steps whose kernels are timed
+constexpr int64_t kLeastTimed = 5;
+constexpr double kMostSeconds = 10;  // for each of the passes, unless --iterations says how many steps
 
 // Training changes the parameters; these are their present values.
 class Weights {
@@ -41,11 +43,14 @@ class Weights {
   std::map<std::string, Tensor> values_;
 };
 
-// With fewer steps there might be no update among them.
-int64_t steps_timed(int64_t asked, int64_t accumulate) {
-  if (accumulate <= asked) return asked;
-  print_message(text("note: ", accumulate, " steps are timed, the length of one update (accumulate)"));
-  return accumulate;
+// With fewer steps than `accumulate` there might be no update among them.
+Timings timings_of(const CommandLine& line, int64_t accumulate) {
+  const int64_t asked = line.of_verb.iterations.value_or(kUsualIterations);
+  if (accumulate > asked)
+    print_message(text("note: ", accumulate, " steps are timed, the length of one update (accumulate)"));
+  const int64_t most = std::max(asked, accumulate);
+  if (line.of_verb.iterations) return {.most = most};
+  return {.most = most, .least = std::max(kLeastTimed, accumulate), .seconds = kMostSeconds};
 }
 
 std::string memory_text(const DeviceOptions& device) {
@@ -76,15 +81,13 @@ bool shows_kernels(const CommandLine& line) { return line.verbose > 1 || !line.o
 // The outputs of each batch, of weights as a training begins with them.
 int bench_inference(const CommandLine& line, const Experiment& experiment, const Data& data, Trainer& trainer,
                     const StepOptions& step, const DeviceOptions& device) {
-  const int64_t iterations = line.of_verb.iterations;
   TimedPass pass(TimedPass::Kind::inference, experiment, data, step, trainer.variables(), device);
-  const double ms = pass.ms(iterations);
-  print_result(text("median of ", iterations, " runs, batch ", step.batch, ", ", name_of(step.dtype), ", ",
-                    trainer.device_text()));
+  const auto [ms, timings] = pass.time(timings_of(line, 1));
+  print_result(
+      text("median of ", timings, " runs, batch ", step.batch, ", ", name_of(step.dtype), ", ", trainer.device_text()));
   print_result(formatted("inference         %9.4f ms  %.0f samples/s", ms, 1000 * double(step.batch) / ms));
   if (shows_kernels(line))
-    show_kernels(line,
-                 time_kernels(pass.program(), std::min(iterations, kMostTimed), [&] { return pass.time_kernels(); }),
+    show_kernels(line, time_kernels(pass.program(), std::min(timings, kMostTimed), [&] { return pass.time_kernels(); }),
                  step.dtype, device);
   return 0;
 }
@@ -117,28 +120,28 @@ int run_bench(const CommandLine& line) {
   const DeviceOptions device = device_options(options, *spec.experiment);
   const StepOptions step = step_options(options, spec.experiment->params);
   if (line.of_verb.inference) return bench_inference(line, *spec.experiment, data, trainer, step, device);
-  const int64_t iterations = steps_timed(line.of_verb.iterations, step.accumulate);
+  const Timings timings = timings_of(line, step.accumulate);
   if (spec.experiment->params.buckets.is_given())
     print_message(
         "note: a whole step is the median over batches of all buckets; the passes are of the longest sequences");
-  const double whole = median_ms(iterations, device.gpu, [&](int64_t count) { trainer.steps().repeat(count); });
+  const auto [whole, timed] = time_steps(timings, device.gpu, [&](int64_t count) { trainer.steps().repeat(count); });
   const std::string memory = memory_text(device);  // before other programs take theirs
   std::vector<TimedKernel> kernels;
-  if (shows_kernels(line)) kernels = time_kernels(trainer.steps(), std::min(iterations, kMostTimed));
+  if (shows_kernels(line)) kernels = time_kernels(trainer.steps(), std::min(timed, kMostTimed));
   // Its memory is given back before the next takes some.
   const auto pass = [&](TimedPass::Kind kind) {
     return TimedPass(kind, *spec.experiment, data, step, trainer.variables(), device);
   };
-  const double both_ms = own_ranks() ? 0 : pass(TimedPass::Kind::gradients).ms(iterations);
+  const double both_ms = own_ranks() ? 0 : pass(TimedPass::Kind::gradients).time(timings).ms;
   TimedPass forward = pass(TimedPass::Kind::forward);
-  const double forward_ms = own_ranks() ? 0 : forward.ms(iterations);
+  const double forward_ms = own_ranks() ? 0 : forward.time(timings).ms;
   // Batches differ, so only the cost of one and the same says whether training did anything.
   const double last_cost = forward.cost_of_first_batch();
   untrained.restore();
   const double first_cost = forward.cost_of_first_batch();
   const std::string each = trainer.device_text();
   const std::string where = own_ranks() ? text(own_ranks()->size(), " ranks of ", each) : each;
-  print_result(text("median of ", iterations, " steps, batch ", step.batch, ", ", name_of(step.dtype), ", ", where));
+  print_result(text("median of ", timed, " steps, batch ", step.batch, ", ", name_of(step.dtype), ", ", where));
   if (!own_ranks()) print_result(formatted("forward           %9.4f ms", forward_ms));
   if (!own_ranks()) print_result(formatted("forward+backward  %9.4f ms", both_ms));
   print_result(formatted("whole step        %9.4f ms  %.0f samples/s", whole, 1000 * double(step.batch) / whole));

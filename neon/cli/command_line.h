@@ -7,10 +7,13 @@
 
 namespace neon {
 
+constexpr int64_t kUsualIterations = 200;
+
 // Options of single verbs.
 struct VerbOptions {
   std::optional<int64_t> top_k;
-  int64_t iterations = 200, length = 500, beam = 1;
+  std::optional<int64_t> iterations;
+  int64_t length = 500, beam = 1;
   double temperature = 1, top_p = 1;
   std::string prompt, sheet, svg, png;
   std::string format, as;

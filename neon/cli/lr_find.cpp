@@ -56,7 +56,7 @@ size_t steepest(const std::vector<double>& curve, size_t end) {
 int run_lr_find(const CommandLine& line) {
   // The means and the slope take some steps each, and the cost falls in a part of the curve only.
   constexpr int64_t kFewest = 50;
-  const int64_t steps = line.of_verb.iterations;
+  const int64_t steps = line.of_verb.iterations.value_or(kUsualIterations);
   OpenedSpec spec = open_spec(line, only_operand(line));
   if (steps < kFewest)
     fail(ErrorKind::config, "option --iterations: ", steps, " steps show no curve; give lr-find at least ", kFewest);

@@ -27,7 +27,7 @@ struct ShorterSchedule : Schedule {
 };
 
 int run_overfit(const CommandLine& line) {
-  const int64_t steps = line.of_verb.iterations;
+  const int64_t steps = line.of_verb.iterations.value_or(kUsualIterations);
   Rehearsal rehearsal = make_rehearsal(line, open_spec(line, only_operand(line)), [&](Rehearsal& made) {
     ExperimentParams& params = made.spec.experiment->params;
     const int64_t batch = std::min(made.options.batch_size.value_or(params.batch_size), made.data.train.size());

@@ -11,7 +11,7 @@ namespace neon {
 namespace {
 
 constexpr double kMillisecondsOfOne = 10;
-constexpr int64_t kMostTogether = 64;
+constexpr int64_t kMostTogether = 64, kLeastWarmUp = 5;
 
 }  // namespace
 
@@ -22,21 +22,26 @@ double milliseconds_of(const std::function<void()>& work) {
   return own_ranks() ? std::ranges::max(own_ranks()->gather({&own, 1})) : own;
 }
 
-double median_ms(int64_t iterations, bool works_ahead, const std::function<void(int64_t)>& step) {
+StepTime time_steps(const Timings& timings, bool works_ahead, const std::function<void(int64_t)>& step) {
   int64_t together = 1;
   while (works_ahead && together < kMostTogether) {
     step(together);  // a launch of so many is recorded
     if (milliseconds_of([&] { step(together); }) >= kMillisecondsOfOne) break;
     together *= 2;
   }
+  // Ranks end together: each has the same times.
+  const double all_ms = 1000 * timings.seconds;
+  double warm_ms = 0, timed_ms = 0;
+  for (int64_t i = 0; i < std::max(kLeastWarmUp, timings.most / 10) && warm_ms < all_ms / 4; ++i)
+    warm_ms += milliseconds_of([&] { step(together); });
   std::vector<double> times;
-  const int64_t warm_up = std::max<int64_t>(5, iterations / 10);
-  for (int64_t i = 0; i < warm_up + iterations; ++i) {
+  while (int64_t(times.size()) < timings.least || (int64_t(times.size()) < timings.most && timed_ms < all_ms)) {
     const double took = milliseconds_of([&] { step(together); });
-    if (i >= warm_up) times.push_back(took / double(together));
+    timed_ms += took;
+    times.push_back(took / double(together));
   }
   std::ranges::nth_element(times, times.begin() + long(times.size() / 2));
-  return times[times.size() / 2];
+  return {.ms = times[times.size() / 2], .timings = int64_t(times.size())};
 }
 
 }  // namespace neon

@@ -51,8 +51,8 @@ TimedPass::TimedPass(Kind kind, const Experiment& experiment, const Data& data, 
   feed_->bind(*program_);
 }
 
-double TimedPass::ms(int64_t iterations) {
-  return median_ms(iterations, works_ahead_, [&](int64_t count) {
+StepTime TimedPass::time(const Timings& timings) {
+  return time_steps(timings, works_ahead_, [&](int64_t count) {
     for (int64_t i = 0; i < count; ++i) run();
     wait();
   });

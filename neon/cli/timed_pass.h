@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "models/step_graph.h"
+#include "neon/cli/step_time.h"
 #include "neon/train/batch_feed.h"
 #include "neon/train/experiment.h"
 
@@ -21,8 +22,8 @@ class TimedPass {
   TimedPass(Kind kind, const Experiment& experiment, const Data& data, StepOptions options, Variables& variables,
             const DeviceOptions& device);
 
-  // Milliseconds of a batch, the median of so many.
-  double ms(int64_t iterations);
+  // The time of a batch.
+  StepTime time(const Timings& timings);
 
   // With the same draws at every call.
   double cost_of_first_batch();
