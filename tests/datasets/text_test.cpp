@@ -226,7 +226,7 @@ TEST_CASE("texts that cannot be trained with") {
                                         ": the training text has 1 token; expected at least 2, of which the second is "
                                         "the target of the first");
   CHECK(message({{"path", same}}) ==
-        "data: " + same + ": all characters of the training text are alike; expected at least 2");
+        "data: " + same + ": all characters of the training text are alike; expected at least 2 tokens");
   CHECK(message({{"path", fine}, {"validation", "0.1"}}) ==
         "config: validation: 0.1 leaves fewer than 2 tokens of the 5 in " + fine + " for training or validation");
   CHECK(message({{"path", fine}, {"test_path", fine}, {"validation_path", fine}, {"validation", "0.5"}}) ==
