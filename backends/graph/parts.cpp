@@ -27,7 +27,7 @@ class Parts {
     std::vector<Value> out;
     size_t bytes = 0;
     for (Value part : concat.inputs) {
-      if (!is_read_by_elements(part) || graph_.shape(part).elements() == 0) return {};
+      if (!is_read_by_elements(part) || stays_apart(part) || graph_.shape(part).elements() == 0) return {};
       if (is_written_in_place(part)) continue;
       out.push_back(part);
       bytes += graph_.type(part).bytes();
@@ -45,6 +45,14 @@ class Parts {
       if (roles_[size_t(n)] == Role::view) return is_read_by_elements(reader.outputs[0]);
       return reader.op->is(ops::concat) || roles_[size_t(n)] == Role::fusible;
     });
+  }
+
+  // An output has memory of its own, and a part lies in one concatenation alone.
+  bool stays_apart(Value part) const {
+    const auto is_output = [&](const auto& output) { return viewed(graph_, output.second) == part; };
+    return std::ranges::any_of(graph_.outputs(), is_output) ||
+           std::ranges::count_if(edges_[size_t(graph_.producer_index(part))],
+                                 [&](int n) { return graph_.node(n).op->is(ops::concat); }) > 1;
   }
 
   bool is_written_in_place(Value part) const {

@@ -150,6 +150,24 @@ TEST_CASE("of a concatenation whose small part cannot be written there, that par
   }
 }
 
+TEST_CASE("nothing is copied beside a concatenation whose parts another takes, too") {
+  for (bool again : {false, true}) {
+    Graph graph;
+    NetOfBranches n(graph, DType::f16, {2, 4, 4, 8});
+    const Expr x = n.layer(n.x, 32), a = n.product(n.layer(n.x, 8), 8, 3);
+    n.output("first", abs(n.joined({x, a})));
+    if (again) n.output("second", abs(n.joined({x, a, n.product(n.layer(n.x, 16), 8, 3)})));
+    const LowerOptions options = {.passes = kUsualPasses | LowerPass::join,
+                                  .kernels = {.convolutions_write_rows = false}};
+    LowerOptions copying = options;
+    copying.passes = kUsualPasses;
+    const Lowered lowered = lower(graph, options);
+    INFO(to_string(lowered));
+    CHECK(concatenations(lowered) == (again ? 2 : 0));
+    CHECK(lowered.kernels.size() == lower(graph, copying).kernels.size());
+  }
+}
+
 TEST_CASE("gradients of convolutions of one input are made together where they are only added up") {
   for (DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16})
     for (const SiblingCase& c : sibling_cases()) {
