@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "neon/core/edit_distance.h"
+
 namespace neon {
 
 namespace {
@@ -18,21 +20,6 @@ std::string shortest(T value) {
   char buffer[40];
   auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
   return std::string(buffer, end);
-}
-
-// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
-int edit_distance(std::string_view a, std::string_view b) {
-  std::vector<int> before, last, row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = int(j);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    before = std::exchange(last, row);
-    row[0] = int(i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
-    }
-  }
-  return row[b.size()];
 }
 
 }  // namespace

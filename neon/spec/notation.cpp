@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "neon/core/edit_distance.h"
 #include "neon/core/text.h"
 #include "neon/spec/older_data.h"
 #include "neon/spec/older_keys.h"
@@ -70,12 +71,13 @@ std::vector<std::string> longer_keys() {
   return out;
 }
 
-// A key of neon 1.x that the file lacks and that this one looks like: "; did you mean epochs?", or "".
-std::string meant_key(const Setting& root, const std::string& given) {
-  std::vector<std::string> absent;
-  for (const char* key : {"backend", "epochs", "batchsize", "layers", "optimizer", "dataset"})
-    if (!root.find(key)) absent.emplace_back(key);
-  return did_you_mean(given, absent);
+// A key of neon 1.x that the file lacks and that this one misspells: "; did you mean epochs?", or "". The root has
+// `batch_size` for `batchsize`.
+std::string misspelt_key(const Setting& root, const std::string& given) {
+  for (const std::string key : {"backend", "epochs", "batchsize", "layers", "optimizer", "dataset"})
+    if (is_slip_of(given, key) && !root.find(key == "batchsize" ? "batch_size" : key))
+      return text("; did you mean ", key, "?");
+  return "";
 }
 
 void remove_holders(Document& document, Conversion& conversion, std::vector<std::string>& notes, Problems& problems) {
@@ -84,7 +86,7 @@ void remove_holders(Document& document, Conversion& conversion, std::vector<std:
     if (entry.key == "batchsize" || std::ranges::count(kKnownKeys, entry.key)) return false;
     const std::string place = text(entry.where, ": ", in_quotes(entry.key), ' ');
     const bool holds = std::ranges::count(document.anchored_keys, entry.key) > 0;
-    if (const std::string meant = meant_key(root, entry.key); holds && !meant.empty()) {
+    if (const std::string meant = misspelt_key(root, entry.key); holds && !meant.empty()) {
       problems.add(entry.where, "", text("unknown key ", in_quotes(entry.key), meant));
       return true;
     }

@@ -16,6 +16,7 @@ struct RawNode {
   Setting::Kind kind = Setting::Kind::null;
   bool quoted = false;
   bool open = false;               // while its children are being parsed
+  bool aliased = false;            // an alias names it
   bool merge = false;              // a plain `<<`: as a key it merges
   std::string value;               // of a scalar
   std::string tag;                 // of neon 0.9: "!obj:layers.FCLayer", "!hyperopt"

@@ -58,6 +58,7 @@ class RawBuilder : public YAML::EventHandler {
     const uint32_t target = anchored_[anchor - 1];
     if (document.nodes[target].open)
       stop(mark, text(in_quotes("*" + names_[anchor - 1]), " stands inside the value that it names"));
+    document.nodes[target].aliased = true;
     attach(target);
   }
 

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "neon/core/edit_distance.h"
 #include "neon/core/message.h"
 
 using namespace neon;
@@ -33,6 +34,15 @@ TEST_CASE("the nearest names come first") {
   CHECK(did_you_mean("tanhh", names) == "; did you mean Tanh?");
   CHECK(nearest("nervanagpu4", {"cpu", "gpu", "nervanagpu"}) == std::vector<std::string>{"nervanagpu"});
   CHECK(nearest("live", {"size", "time"}).empty());
+}
+
+TEST_CASE("a slip is a letter or two, and no part of a word") {
+  CHECK(is_slip_of("epoch", "epochs"));
+  CHECK(is_slip_of("Epcohs", "epochs"));
+  CHECK(!is_slip_of("pcohs", "epochs"));
+  CHECK(is_slip_of("bacthsiz", "batchsize"));
+  CHECK(!is_slip_of("bacthiz", "batchsize"));
+  for (const char* part : {"batch", "size", "", "batchsizes_of_all"}) CHECK(!is_slip_of(part, "batchsize"));
 }
 
 TEST_CASE("a foreign text stays on its line") {

@@ -198,6 +198,28 @@ TEST_CASE("0.9: a misspelt key does not pass for one that only holds anchors") {
   parts.layers = "!obj:layers.FCLayer {nout: 10, weight_int: &q !obj:params.UniformValGen {}, weight_init: *q},";
   CHECK(parts.error() == "");
   CHECK(has_note(parts.spec(), "'weight_int' only holds anchors"));
+  CHECK(parts.spec().conversion.warnings.empty());
+  // The first layer has the anchor of all, so a slip there would leave its own weights to another rule.
+  const std::string layer = "!obj:layers.FCLayer {nout: 10, ";
+  parts.layers = layer + "brule_int: &q {type: gradient_descent, lr_params: {learning_rate: 1}}, weight_init: *w},\n" +
+                 layer + "brule_init: *q, weight_init: *w},";
+  CHECK(parts.error() == "");
+  REQUIRE(parts.spec().conversion.warnings.size() == 1);
+  CHECK_THAT(parts.spec().conversion.warnings[0].text,
+             Contains("'brule_int' only holds anchors; did you mean brule_init, which layers.FCLayer lacks here?"));
+}
+
+TEST_CASE("0.9: a key that only holds an anchor may be a part of another's name") {
+  OldParts parts;
+  parts.layers = "!obj:layers.FCLayer {nout: 10, init: &q !obj:params.UniformValGen {low: -2}, weight_init: *q},";
+  CHECK(parts.error() == "");
+  CHECK_THAT(parts.part("layers"), Contains("init: {Uniform: {low: -2"));
+  parts = {};
+  parts.model = "num_epochs: 3, batch_size: 8, size: &s 3, rate: &e 3";
+  parts.rest = "weight: &even 3";
+  CHECK(parts.error() == "");
+  CHECK(has_note(parts.spec(), "'rate' only holds anchors"));
+  CHECK(has_note(parts.spec(), "'weight' only holds anchors"));
 }
 
 TEST_CASE("0.9: images") {

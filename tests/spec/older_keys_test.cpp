@@ -89,7 +89,21 @@ TEST_CASE("a misspelt top key of 1.x does not pass for one that only holds ancho
   const std::string layers = "layers: [{type: Affine, config: {nout: 3}}]\n";
   CHECK_THROWS_WITH(older("epoch: &e 20\n" + layers),
                     Contains("m.yaml:1:1: unknown key 'epoch'; did you mean epochs?"));
+  CHECK_THROWS_WITH(older("bacthsiz: &b 20\nepochs: 2\n" + layers),
+                    Contains("m.yaml:1:1: unknown key 'bacthsiz'; did you mean batchsize?"));
   CHECK(said(older("epoch: &e 20\nepochs: *e\n" + layers), "epochs") == "20");
+}
+
+TEST_CASE("a top key of 1.x that only holds an anchor may be a part of another's name") {
+  for (const std::string held : {"size", "batch", "data", "opt", "layer_size", "epochs_of_pretraining"})
+    for (const std::string batch : {"batchsize: 32", "batch_size: 32", ""}) {
+      const Spec s = older(held + ": &s 3\nepochs: 2\n" + batch + "\nlayers: [{type: Affine, config: {nout: *s}}]\n");
+      CHECK(said(s, "layers") == "[{Affine: {nout: 3}}]");
+      CHECK(s.notes.at(0) == "m.yaml:1:1: '" + held + "' only holds anchors");
+      CHECK(!s.root.find(held));
+    }
+  const Spec s = older("batchsiz: &s 3\nepochs: 2\nbatchsize: *s\nlayers: [{type: Affine, config: {nout: *s}}]\n");
+  CHECK(said(s, "batch_size") == "3");
 }
 
 TEST_CASE("a mapping of 1.x serves a recurrent layer as a whole, and never its biases by Bias") {

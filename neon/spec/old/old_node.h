@@ -27,6 +27,7 @@ class OldNode {
   bool is_map() const { return raw().kind == Setting::Kind::map; }
   const std::string& tag() const { return raw().tag; }
   const std::string& anchor() const { return raw().anchor; }
+  bool is_aliased() const { return raw().aliased; }
   const std::string& value() const { return raw().value; }
   Location where() const { return file_->source.at(raw().line, raw().column); }
 

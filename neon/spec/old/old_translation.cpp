@@ -1,7 +1,9 @@
 #include "neon/spec/old/old_translation.h"
 
 #include <algorithm>
+#include <iterator>
 
+#include "neon/core/edit_distance.h"
 #include "neon/core/error.h"
 #include "neon/core/params.h"
 #include "neon/core/paths.h"
@@ -123,15 +125,19 @@ void OldTranslation::check_held(const OldNode& node) {
 
 namespace {
 
-// Whether the value of an unknown key has an anchor of its own: an alias stands for an earlier value. A key that looks
-// like one that the object lacks was meant for that one.
-bool holds_anchor(const OldNode::Entry& entry, const OldObject& object, const std::vector<std::string>& known) {
+// Whether the value of a key has an anchor of its own: an alias stands for an earlier value.
+bool has_own_anchor(const OldNode::Entry& entry) {
   const Location key = entry.where, value = entry.value.where();
-  if (entry.value.anchor().empty() || std::pair(value.line, value.column) < std::pair(key.line, key.column))
-    return false;
-  return std::ranges::none_of(known, [&](const std::string& other) {
-    return !object.find(other) && !did_you_mean(entry.key, {other}).empty();
-  });
+  return !entry.value.anchor().empty() && std::pair(value.line, value.column) > std::pair(key.line, key.column);
+}
+
+// The key that the object lacks and that this one misspells; "" without one.
+std::string misspelt_key(const std::string& given, const OldObject& object, const std::vector<std::string>& known) {
+  std::vector<std::string> meant;
+  std::ranges::copy_if(known, std::back_inserter(meant),
+                       [&](const std::string& key) { return is_slip_of(given, key) && !object.find(key); });
+  const std::vector<std::string> best = nearest(given, meant);
+  return best.empty() ? "" : best.front();
 }
 
 }  // namespace
@@ -144,14 +150,27 @@ void OldTranslation::check_keys(const OldObject& object) {
       problem(object.node.where(), text(object.kind.name, " needs ", in_quotes(key.name)));
   }
   for (const OldNode::Entry& entry : object.node.entries()) {
-    const bool is_known = std::ranges::count(known, entry.key) > 0;
-    const bool holds = entry.doubled || (!is_known && holds_anchor(entry, object, known));
-    if (holds) check_held(entry.value);
-    if (holds) remark(entry.where, text(in_quotes(entry.key), " only holds anchors"));
-    else if (!is_known)
-      problem(entry.where,
-              text(object.kind.name, " has no key ", in_quotes(entry.key), did_you_mean(entry.key, known)));
+    if (entry.doubled) note_holder(entry, "");
+    else if (!std::ranges::count(known, entry.key)) check_unknown(entry, object, known);
   }
+}
+
+// A key with an anchor is a holder. One that looks misspelt is a holder only where an alias takes its value.
+void OldTranslation::check_unknown(const OldNode::Entry& entry, const OldObject& object,
+                                   const std::vector<std::string>& known) {
+  const std::string meant = misspelt_key(entry.key, object, known);
+  if (!has_own_anchor(entry) || (!meant.empty() && !entry.value.is_aliased()))
+    return problem(entry.where,
+                   text(object.kind.name, " has no key ", in_quotes(entry.key), did_you_mean(entry.key, known)));
+  const std::string lacked = text("; did you mean ", meant, ", which ", object.kind.name, " lacks here?");
+  note_holder(entry, meant.empty() ? "" : lacked);
+}
+
+void OldTranslation::note_holder(const OldNode::Entry& entry, const std::string& doubt) {
+  check_held(entry.value);
+  const std::string line = text(in_quotes(entry.key), " only holds anchors", doubt);
+  if (doubt.empty()) remark(entry.where, line);
+  else warning(entry.where, line);
 }
 
 void OldTranslation::use_keys(const OldObject& object, OldResult& out) {
@@ -169,10 +188,7 @@ void OldTranslation::use_keys(const OldObject& object, OldResult& out) {
         break;
       case OldKey::Use::read: break;
       case OldKey::Use::idle: remark(entry->where, text(in_quotes(entry->key), " is left out: ", key.as)); break;
-      case OldKey::Use::holder:
-        check_held(entry->value);
-        remark(entry->where, text(in_quotes(entry->key), " only holds anchors"));
-        break;
+      case OldKey::Use::holder: note_holder(*entry, ""); break;
     }
   }
 }

@@ -82,6 +82,8 @@ class OldTranslation {
 
  private:
   void check_held(const OldNode& node);
+  void check_unknown(const OldNode::Entry& entry, const OldObject& object, const std::vector<std::string>& known);
+  void note_holder(const OldNode::Entry& entry, const std::string& doubt);
   void check_depth(const OldNode& node);
   void name_layer(const OldObject& object, OldResult& out);
   void note_datatype(const OldObject& object);
