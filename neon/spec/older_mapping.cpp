@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "neon/core/params.h"
 #include "neon/spec/notation.h"
@@ -55,10 +56,16 @@ void leave_out_absent(Setting& mapping, const Setting& layers, std::vector<std::
 }
 
 // Layers all of whose parameters were of one class, with the name of that class.
-constexpr std::pair<std::string_view, std::string_view> kWhole[] = {
-    {"Recurrent", "Recurrent"}, {"LSTM", "LSTM"},         {"GRU", "GRU"},
-    {"BiRNN", "BiRNN"},         {"BiLSTM", "BiLSTM"},     {"BiBNRNN", "BiBNRNN"},
-    {"DeepBiRNN", "BiRNN"},     {"DeepBiLSTM", "BiLSTM"}, {"Conv", kConvolutionWithBias}};
+constexpr std::pair<std::string_view, std::string_view> kWhole[] = {{"Recurrent", "Recurrent"},
+                                                                    {"LSTM", "LSTM"},
+                                                                    {"GRU", "GRU"},
+                                                                    {"BiRNN", "BiRNN"},
+                                                                    {"BiLSTM", "BiLSTM"},
+                                                                    {"BiBNRNN", "BiBNRNN"},
+                                                                    {"DeepBiRNN", "BiRNN"},
+                                                                    {"DeepBiLSTM", "BiLSTM"},
+                                                                    {"Conv", kConvolutionWithBias},
+                                                                    {kConvolutionWithBias, kConvolutionWithBias}};
 
 bool is_whole_class(std::string_view name) {
   return std::ranges::any_of(kWhole, [&](const auto& one) { return one.second == name; });
@@ -71,12 +78,16 @@ bool has_norm(std::string_view layer_class, const Setting& params) {
   return layer_class == "BiBNRNN" || (norm && detail::read_bool(*norm, asked) && asked);
 }
 
-// The class in kWhole; "" of other layers. Filters and their biases were of one class from neon 2.3 on, whose files are
-// those that name it.
+bool has_biases(std::string_view layer_class, const Setting& params) {
+  return !has_norm(layer_class, params) && (layer_class != kConvolutionWithBias || params.find("bias"));
+}
+
+// The class in kWhole; "" of other layers. A Conv and its biases were of one class from neon 2.3 on, whose
+// mappings name the class.
 std::string_view whole_class(std::string_view layer_class, const Setting& params, const Setting& mapping) {
   const auto* const found = std::ranges::find_if(kWhole, [&](const auto& one) { return one.first == layer_class; });
   if (found == std::end(kWhole)) return "";
-  const bool is_filter = found->second == kConvolutionWithBias;
+  const bool is_filter = layer_class == "Conv";
   if (is_filter && (!mapping.find(kConvolutionWithBias) || !params.find("bias") || has_norm(layer_class, params)))
     return "";
   return found->second;
@@ -108,19 +119,21 @@ std::string name_of_layer(Setting& params, std::string_view layer_class, int num
 void spell_out_whole(Setting& mapping, Setting& layers, std::vector<std::string>& notes) {
   if (!names_whole(mapping)) return;
   std::map<std::string, int> numbers;
-  each_in_order(layers, [&](std::string_view own, Setting& params) {
+  std::set<std::string_view> served;
+  each_in_order(layers, [&](std::string_view written, Setting& params) {
+    const std::string_view mapped = whole_class(written, params, mapping);
+    const std::string_view own = written == kConvolutionWithBias ? "Conv" : written;  // an alias: names have Conv
     const int number = numbers[std::string(own)]++;
-    const std::string_view mapped = whole_class(own, params, mapping);
     if (mapped.empty()) return;
     const std::string name = name_of_layer(params, own, number);
     const Setting* serving = mapping.find(name);
-    if (!serving) serving = mapping.find(mapped);
+    if (!serving && (serving = mapping.find(mapped))) served.insert(mapped);
     if (!serving) serving = mapping.find("default");
     if (!serving) return;
     const Setting optimizer = *serving;
     std::string added;
     for (const std::string& key : {name, name + "_bias"}) {
-      if (mapping.find(key) || (key != name && has_norm(own, params))) continue;
+      if (mapping.find(key) || (key != name && !has_biases(written, params))) continue;
       mapping.entries.push_back({key, optimizer, optimizer.where});
       added += text(added.empty() ? "" : " and ", key);
     }
@@ -128,8 +141,12 @@ void spell_out_whole(Setting& mapping, Setting& layers, std::vector<std::string>
       notes.push_back(text(params.where, ": one optimizer serves all parameters of ", name, ", as in neon 1.x: ", added,
                            " of the mapping"));
   });
-  std::erase_if(mapping.entries,
-                [&](const Setting::Entry& entry) { return is_whole_class(entry.key) && !has_name(layers, entry.key); });
+  std::erase_if(mapping.entries, [&](const Setting::Entry& entry) {
+    if (!is_whole_class(entry.key) || has_name(layers, entry.key)) return false;
+    if (!served.contains(entry.key))
+      notes.push_back(text(entry.where, ": ", entry.key, " serves no layer; its optimizer is left out"));
+    return true;
+  });
 }
 
 }  // namespace

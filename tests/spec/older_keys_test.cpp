@@ -133,6 +133,11 @@ TEST_CASE("a mapping of 1.x serves a recurrent layer as a whole, and never its b
         ", Bias: RMSProp, Conv_1: Adagrad, Conv_1_bias: Adagrad}}}");
   CHECK(mapping(plain, "Convolution_bias: {type: Adagrad}") == "}}}");
   CHECK(mapping(conv, bias) == ", Bias: RMSProp}}}");
+  const std::string own = "{type: Convolution_bias, config: {fshape: [3, 3, 4], bias: {type: Constant}}}",
+                    none = "{type: Convolution_bias, config: {fshape: [3, 3, 4]}}";
+  CHECK(mapping(own, "Convolution_bias: {type: RMSProp}") == ", Conv_0: RMSProp, Conv_0_bias: RMSProp}}}");
+  CHECK(mapping(plain + ", " + own, bias) == ", Bias: RMSProp, Conv_1: Adam, Conv_1_bias: Adam}}}");
+  CHECK(mapping(none, "Convolution_bias: {type: RMSProp}") == ", Conv_0: RMSProp}}}");
   // A bias belongs to no recurrent layer, so the net may have none at all.
   CHECK(mapping(lstm, bias) == "}}}");
   CHECK(mapping("{type: LookupTable, config: {vocab_size: 9, embedding_dim: 3}}", "LookupTable: {type: Adagrad}") ==
@@ -140,6 +145,20 @@ TEST_CASE("a mapping of 1.x serves a recurrent layer as a whole, and never its b
   CHECK(mapping("{type: BinaryAffine, config: {nout: 3}}", "BinaryLinear: {type: Adagrad}") ==
         ", BinaryLinear: Adagrad}}}");
   CHECK(mapping(affine, "Linear: {type: Adagrad}, " + bias) == ", Linear: Adagrad, Bias: RMSProp}}}");
+}
+
+TEST_CASE("optimizers that serve no layer of 1.x are left out with a note") {
+  const auto notes = [](const std::string& layer, const std::string& whole) {
+    return older("epochs: 1\nlayers: [" + layer + "]\noptimizer: {type: MultiOptimizer, config: {optimizer_mapping: " +
+                 "{default: {type: Adam}, a: {type: Adam}, " + whole + ": {type: RMSProp}}}}\n")
+        .notes;
+  };
+  const std::string conv = "{type: Conv, config: {fshape: [3, 3, 4], bias: {type: Constant}, batch_norm: True}}",
+                    lstm = "{type: LSTM, config: {output_size: 3, name: a}}";
+  for (const auto& [layer, whole] : {std::pair(conv, "Convolution_bias"), std::pair(lstm, "LSTM"),
+                                     std::pair(lstm, "BiLSTM"), std::pair(lstm, "BiRNN")})
+    CHECK_THAT(notes(layer, whole).back(),
+               Contains(std::string(whole) + " serves no layer; its optimizer is left out"));
 }
 
 TEST_CASE("optimizers of classes that no parameter of 1.x had are left out") {
