@@ -228,12 +228,11 @@ def metrics():
     clipped_loss = sum(-np.log(v[c]) for v, c in zip(shares, label))
     case("LogLossSum", [clipped_loss])
     case("LogLossMean", [clipped_loss / n])
-    for positive in 1, 3:
-        pairs = [(a[positive], b[positive]) for a, c in zip(y, label) for b, d in zip(y, label) if c == positive != d]
-        case({"AUC": {"pos_label": positive}}, [np.mean([1.0 if a > b else 0.5 if a == b else 0.0 for a, b in pairs])])
     def auc(positive):
         pairs = [(a[positive], b[positive]) for a, c in zip(y, label) for b, d in zip(y, label) if c == positive != d]
         return np.mean([1.0 if a > b else 0.5 if a == b else 0.0 for a, b in pairs])
+    for positive in 1, 3:
+        case({"AUC": {"pos_label": positive}}, [auc(positive)])
     case({"AUC": {"average": "macro"}}, [np.mean([auc(c) for c in sorted(set(label)) if set(label) != {c}])])
     found, hits = np.array(y) >= 0.5, one_hot(label, k) > 0.5
     stats = [both.sum() / max(each.sum(), 1) for p, q in zip(found.T, hits.T) for both, each in ((p & q, p), (p & q, q))]
