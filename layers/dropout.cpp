@@ -47,8 +47,11 @@ struct Dropout : Parametrized<Layer, DropoutParams> {
     if (const auto before = context.dropped.find(x); before != context.dropped.end()) {
       const LayerContext::Dropped& then = before->second;
       now.keep *= then.keep, now.by = then.by;
-      if (now.by.empty())
-        now.mask = of_both_parts(context, mask, then.mask, [](Expr a, Expr b) { return a * reshape(b, a.shape()); });
+      if (now.by.empty()) {
+        const Expr other = context.split.has(mask) ? then.mask : own_samples(context, then.mask);
+        now.mask = of_both_parts(context, mask, other, [](Expr a, Expr b) { return a * reshape(b, a.shape()); });
+        context.keep_axes(mask, now.mask);
+      }
     }
     context.dropped.insert_or_assign(y, now);
     return y;

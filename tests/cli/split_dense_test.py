@@ -41,6 +41,11 @@ epochs: 4
 """
 
 
+def with_layers(lines):
+    """NUMBERS with other layers in place of its second Affine."""
+    return NUMBERS.replace("  - Affine: {nout: 24, init: Kaiming, bias: {Constant: 0.1}, activation: Rectlin}\n", lines)
+
+
 class SplitDense(support.Case):
     train, check_equal, check_ranks = ranks_test.Ranks.train, ranks_test.Ranks.check_equal, ranks_test.Ranks.check_ranks
 
@@ -60,8 +65,14 @@ class SplitDense(support.Case):
     def test_binary_layers_find_what_dropout_left_out(self):
         """The mask is of features that ranks share; the binary layer takes whole samples."""
         for between in "", "  - Activation: Tanh\n":
-            self.check_ranks(self.spec(NUMBERS.replace("  - Affine: {nout: 24, init: Kaiming, bias: {Constant: 0.1}, activation: Rectlin}\n",
-                                                       between + "  - BinaryAffine: {nout: 24, activation: Tanh}\n")))
+            self.check_ranks(self.spec(with_layers(between + "  - BinaryAffine: {nout: 24, activation: Tanh}\n")))
+
+    def test_dropout_behind_a_layer_that_takes_whole_samples(self):
+        """The second mask is of whole samples, the first of features that ranks share."""
+        for between in "SkipNode", "Activation: PReLU":
+            twice = f"  - {between}\n  - Dropout: 0.8\n"
+            self.check_ranks(self.spec(with_layers(twice)), ranks=(2, 4))
+            self.check_ranks(self.spec(with_layers(twice + "  - BinaryAffine: {nout: 24, activation: Tanh}\n")), ranks=(2, 4))
 
     def test_accumulated_gradients(self):
         self.check_ranks(self.spec(NUMBERS, accumulate=3), ranks=(2, 3))
