@@ -64,19 +64,23 @@ struct ActivationLayerParams {
   }
 };
 
-struct ActivationLayer : Parametrized<Layer, ActivationLayerParams> {
+struct OfActivation : Parametrized<Layer, ActivationLayerParams> {
   using Parametrized::Parametrized;
+  WayOfZeros way_of_zeros() const override { return params.transform->mixes() ? WayOfZeros::mixed : WayOfZeros::kept; }
+};
+
+struct ActivationLayer : OfActivation {
+  using OfActivation::OfActivation;
   Expr forward(LayerContext& context, Expr x) const override {
     return activate(context, x, params.transform, context.layer);
   }
   bool takes_split() const override { return true; }
-  WayOfZeros way_of_zeros() const override { return WayOfZeros::kept; }
 };
 const Registration<Layer, ActivationLayer> registration{
     "Activation", "Applies a function to every element.", {"ActivationLayer"}};
 
-struct DataTransform : Parametrized<Layer, ActivationLayerParams> {
-  using Parametrized::Parametrized;
+struct DataTransform : OfActivation {
+  using OfActivation::OfActivation;
   Expr forward(LayerContext& context, Expr x) const override {
     const Expr data(context.graph, context.graph.add("scale_gradient", {x}, {{"factor", 0.0}}));
     return activate(context, data, params.transform, context.layer);

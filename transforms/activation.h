@@ -35,6 +35,8 @@ class Activation {
   virtual Expr apply(ActivationContext& context, Expr x) const = 0;
   // Whether it keeps about the positive half of its inputs, for which weights begin larger (He et al. 2015).
   virtual bool rectifies() const { return false; }
+  // Whether an element of y is made of several elements of x.
+  virtual bool mixes() const { return false; }
 };
 
 }  // namespace neon

@@ -162,6 +162,7 @@ struct Softmax : Parametrized<Activation, SoftmaxParams> {
     Expr rows = reshape(x, {shape[0], shape.slice(1, shape.rank()).elements()});
     return reshape(Expr(x.graph(), x.graph().add("softmax", {rows})), shape);
   }
+  bool mixes() const override { return true; }
 };
 NEON_REGISTER(Activation, Softmax,
               "e^x over the sum of e^x of all features of the sample, or of each step of a sequence.");
@@ -192,6 +193,7 @@ struct PixelwiseSoftmax : Parametrized<Activation, PixelwiseSoftmaxParams> {
     if (each > 1) y = swapped(reshape(y, {pixels, each, params.c}));
     return reshape(y, shape);
   }
+  bool mixes() const override { return true; }
 };
 NEON_REGISTER(Activation, PixelwiseSoftmax,
               "e^x over the sum of e^x of the classes of each pixel, for targets with a class for each.");

@@ -159,6 +159,9 @@ class SplitDense(support.Case):
         for dtype in "f32", "f16", "bf16":
             self.neon("-b", "cpu", "-d", dtype, "-r", "3", "-m", "2", spec)
 
+    def test_activations_that_mix_features(self):
+        self.check_ranks(self.spec(NUMBERS.replace("activation: RReLU", "activation: {PixelwiseSoftmax: 2}"), epochs=2), ranks=(2,))
+
     def test_ranks_whose_shares_make_other_kernels(self):
         """The last batch, 6 samples, gives four ranks 1, 2, 1 and 2: fused kernels differ, and exchanges would come in other
         orders if all did not take rank 0's."""

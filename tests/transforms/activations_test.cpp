@@ -71,6 +71,26 @@ TEST_CASE("activations and their gradients are those of the golden file", "[devi
     }
 }
 
+TEST_CASE("an activation says whether an output is made of several inputs") {
+  const Arithmetic arithmetic = arithmetics().front();
+  for (const Setting& one : golden("transforms/golden/activations.json").items) {
+    INFO(at(one, "activation").to_string());
+    const auto activation = Registry<Activation>::get().create(object_of(at(one, "activation")));
+    GraphRun run(arithmetic);
+    const Expr x = run.value("x", at(one, "x"));
+    const Expr place(run.graph, iota(run.graph, {x.shape().elements()}, 0));
+    const Expr number = cast(reshape(place, x.shape()), x.dtype());
+    const Expr other = x + cast(apply("equal", number, number.constant(0)), x.dtype());
+    Given given(run, one);
+    run.graph.output("y", activation->apply(given, x));
+    run.graph.output("other", activation->apply(given, other));
+    run.run();
+    int64_t changed = 0;  // of the outputs but the first
+    for (int64_t i = 1; i < x.shape().elements(); ++i) changed += run.output("y").at(i) != run.output("other").at(i);
+    CHECK((changed > 0) == activation->mixes());
+  }
+}
+
 TEST_CASE("every activation has a golden case, and reads back as written") {
   const Setting cases = golden("transforms/golden/activations.json");
   CHECK(uncovered("activation", cases, "activation") == std::vector<std::string>{});
