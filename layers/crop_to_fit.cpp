@@ -9,6 +9,7 @@ namespace {
 struct CropToFit : Parametrized<Layer, NoParams> {
   using Parametrized::Parametrized;
   int most_inputs() const override { return 2; }
+  WayOfZeros way_of_zeros() const override { return WayOfZeros::cut; }
   Expr forward(LayerContext&, Expr) const override {
     fail(ErrorKind::config, "CropToFit takes two layers by name: inputs: [larger, smaller] gives the middle of the ",
          "first, of the second's size");

@@ -103,9 +103,10 @@ enum class Sight {
 // How a layer treats the numbers that a Dropout has left out of its input.
 enum class WayOfZeros {
   kept,   // each number of the output is made of the input's number in the same place
-  moved,  // the output has the input's numbers in other places, which the layer finds for a mask, too
+  moved,  // the output's numbers are numbers of the inputs; the layer finds their places for masks, too
+  cut,    // the same, of the first input alone
   mixed,  // a number of the output is made of several
-  added,  // the same, of branches: what one has left out another may have
+  added,  // it is a sum over branches: what one has left out another may have
 };
 
 // States that layers of cells pass on within a graph, in place of carried ones: those of an encoder to the decoder, and
@@ -254,10 +255,13 @@ class LayerContext {
   // (layers/signs.h).
   struct Dropped {
     double keep = 1;  // the share of the numbers that stay
-    Expr mask;  // 1 for each that stays, 0 for the others; of split features, split, too; without a value: see `by`
+    // 1 for each number that stays, 0 for the others; or, with a `keep` of 1 here, 1 / keep for each, where a layer has
+    // joined numbers of several shares. The mask of features that ranks split is split, too, and may stay so when they
+    // are made whole. Without a value: see `by`.
+    Expr mask;
     std::string layer;  // the Dropout
-    std::string by =
-        {};  // the layer whose outputs are made of several numbers each, so that no mask says what is left out
+    // The layer whose outputs are made of several numbers each, so that no mask says what is left out.
+    std::string by = {};
   };
   // All rows of a parameter whose rows ranks share, as a step has gathered them in one type.
   struct Gathered {
@@ -345,7 +349,7 @@ class Layer {
   virtual bool takes_tokens() const { return false; }
   // Whether x may also be split features.
   virtual bool takes_split() const { return false; }
-  // How numbers that a Dropout has left out of the input get into the output.
+  // How numbers that a Dropout has left out of the inputs get into the output.
   virtual WayOfZeros way_of_zeros() const { return WayOfZeros::mixed; }
   virtual Sight sight() const { return Sight::step; }
   // Whether it is a convolution or attention, for which a GPU has a library of its own.

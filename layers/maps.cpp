@@ -53,6 +53,7 @@ struct Slice : Parametrized<Layer, SliceParams> {
     return context.expr(
         context.graph.add("slice", {x}, {{"axis", last}, {"first", params.begin_idx}, {"count", count}}));
   }
+  WayOfZeros way_of_zeros() const override { return WayOfZeros::moved; }
 };
 NEON_REGISTER(Layer, Slice, "Passes a range of features or feature maps on.", {"SliceLayer"});
 

@@ -20,6 +20,7 @@ struct OverTime : Parametrized<Layer, NoParams> {
     return reshape(y, {y.shape()[0], y.shape()[2]});
   }
   Sight sight() const override { return Sight::any; }
+  WayOfZeros way_of_zeros() const override { return Rule::way_of_zeros; }
 };
 
 // x where it counts, otherwise a number.
@@ -29,6 +30,7 @@ Expr where(Expr counts, Expr x, double otherwise) {
 
 struct SumRule {
   static constexpr const char* name = "RecurrentSum";
+  static constexpr WayOfZeros way_of_zeros = WayOfZeros::mixed;
   static Expr over_steps(Expr x, Expr counts) { return sum(where(counts, x, 0), {1}); }
 };
 const Registration<Layer, OverTime<SumRule>> sum_registration{
@@ -36,6 +38,7 @@ const Registration<Layer, OverTime<SumRule>> sum_registration{
 
 struct MeanRule {
   static constexpr const char* name = "RecurrentMean";
+  static constexpr WayOfZeros way_of_zeros = WayOfZeros::mixed;
   static Expr over_steps(Expr x, Expr counts) {
     return counts.value() ? sum(where(counts, x, 0), {1}) / sum(counts, {1}) : mean(x, {1});
   }
@@ -45,6 +48,7 @@ const Registration<Layer, OverTime<MeanRule>> mean_registration{
 
 struct MaxRule {
   static constexpr const char* name = "RecurrentMax";
+  static constexpr WayOfZeros way_of_zeros = WayOfZeros::mixed;
   static Expr over_steps(Expr x, Expr counts) {
     return max(where(counts, x, -std::numeric_limits<double>::infinity()), {1});
   }
@@ -54,6 +58,7 @@ const Registration<Layer, OverTime<MaxRule>> max_registration{
 
 struct LastRule {
   static constexpr const char* name = "RecurrentLast";
+  static constexpr WayOfZeros way_of_zeros = WayOfZeros::moved;
   static Expr over_steps(Expr x, Expr counts) {
     if (counts.value()) {
       const Expr number = cast(Expr(x.graph(), iota(x.graph(), {1, x.shape()[1], 1}, 1)), counts.dtype());

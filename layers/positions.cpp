@@ -59,6 +59,7 @@ struct SinusoidalPositionsParams {
 struct SinusoidalPositions : Parametrized<Layer, SinusoidalPositionsParams> {
   using Parametrized::Parametrized;
   Sight sight() const override { return Sight::kept; }
+  WayOfZeros way_of_zeros() const override { return WayOfZeros::kept; }
   Expr forward(LayerContext& context, Expr x) const override {
     check_sequence(context, x, "SinusoidalPositions");
     return x + cast(table(context, x.shape()[1], x.shape()[2]), x.dtype());

@@ -20,6 +20,7 @@ struct StochasticDepthParams {
 
 struct StochasticDepth : Parametrized<Layer, StochasticDepthParams> {
   using Parametrized::Parametrized;
+  WayOfZeros way_of_zeros() const override { return WayOfZeros::kept; }
   Expr forward(LayerContext& context, Expr x) const override {
     if (params.keep == 1) return x;
     if (!context.training) return context.caffe ? x : x * params.keep;

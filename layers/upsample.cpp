@@ -65,6 +65,7 @@ Expr interpolated(Expr x, int axis, int64_t scale) {
 
 struct Upsample : Parametrized<Layer, UpsampleParams> {
   using Parametrized::Parametrized;
+  WayOfZeros way_of_zeros() const override { return params.mode == "nearest" ? WayOfZeros::moved : WayOfZeros::mixed; }
   // x (N,H,W,C) -> (N,H scale,W scale,C); likewise in 3-D
   Expr forward(LayerContext&, Expr x) const override {
     const int axes = axes_of_space(x, "upsampling");

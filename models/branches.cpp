@@ -161,6 +161,7 @@ Expr one_after_the_other(LayerContext& context, const std::vector<Expr>& outputs
 
 struct MergeConcatSequence : Branches<BranchesParams> {
   using Branches::Branches;
+  WayOfZeros way_of_zeros() const override { return WayOfZeros::moved; }
   Sight sight() const override { return Sight::any; }
   Expr merge(LayerContext& context, const std::vector<Expr>& outputs) const override {
     return one_after_the_other(context, outputs);
@@ -172,6 +173,7 @@ NEON_REGISTER(Layer, MergeConcatSequence,
 
 struct MergeConcat : Branches<BranchesParams> {
   using Branches::Branches;
+  WayOfZeros way_of_zeros() const override { return WayOfZeros::moved; }
   Expr merge(LayerContext& context, const std::vector<Expr>& outputs) const override {
     return side_by_side(context, outputs, false);
   }
@@ -190,6 +192,7 @@ struct MergeBroadcastParams : BranchesParams {
 };
 struct JoinedBranches : Branches<MergeBroadcastParams> {
   using Branches::Branches;
+  WayOfZeros way_of_zeros() const override { return WayOfZeros::moved; }
   Sight sight() const override { return params.merge == "recurrent" ? Sight::any : Sight::step; }
   Expr merge(LayerContext& context, const std::vector<Expr>& outputs) const override {
     if (params.merge == "recurrent") return one_after_the_other(context, outputs);

@@ -51,6 +51,9 @@ class Container : public Layer {
   virtual Expr merge(LayerContext& context, const std::vector<Expr>& outputs) const = 0;
   // Whoever runs the branches calls merge(); of a single array nothing is left but to pass it on.
   Expr forward(LayerContext& context, Expr x) const final { return merge(context, {x}); }
+  Expr forward_all(LayerContext& context, const std::vector<Expr>& inputs) const final {
+    return merge(context, inputs);
+  }
 };
 
 // x whose gradient is that of x times `factor`.

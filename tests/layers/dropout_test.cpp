@@ -185,6 +185,9 @@ TEST_CASE("binary layers find what dropout left out behind layers that move numb
   CHECK(std::ranges::count(plain, 0) < 5);
   for (const std::vector<const char*>& specs : std::vector<std::vector<const char*>>{
            {"Dropout: 0.7", "Activation: Tanh", "BinaryLinear: 1"},
+           {"Dropout: 0.7", "Activation: PReLU", "BinaryLinear: 1"},
+           {"Dropout: 0.7", "Activation: RReLU", "BinaryLinear: 1"},
+           {"Dropout: 0.7", "StochasticDepth: 0.5", "BinaryLinear: 1"},
            {"Dropout: 0.7", "Reshape: [2, 3]", "BinaryLinear: 1"},
            {"Dropout: 0.7", "Reshape: [3, 2, 1]", "Activation: Tanh", "BinaryLinear: 1"},
            {"Dropout: 0.7", "Reshape: [3, 2, 1]", "BinaryConv: {fshape: [2, 1], nofm: 1}"}}) {
@@ -196,6 +199,19 @@ TEST_CASE("binary layers find what dropout left out behind layers that move numb
   REQUIRE(steps.size() == 15);
   for (size_t n = 0; n < 5; ++n)
     CHECK(steps[3 * n] + steps[3 * n + 1] + steps[3 * n + 2] == Approx(plain[n]).margin(1e-5));
+  CHECK(signs_behind({"Dropout: 0.7", "AsSequence: {steps: 3}", "SinusoidalPositions", "BinaryLinear: 1"}) == steps);
+  // Slices of the sample, the last of them is the last step; and each number in the places of four.
+  const std::vector<double> before = signs_behind({"Dropout: 0.7", "Slice: 4", "BinaryLinear: 1"}),
+                            behind =
+                                signs_behind({"Dropout: 0.7", "Slice: {begin_idx: 4, end_idx: 6}", "BinaryLinear: 1"}),
+                            larger = signs_behind(
+                                {"Dropout: 0.7", "Reshape: [1, 2, 3]", "Upsample: {scale: 2}", "BinaryLinear: 1"});
+  CHECK(signs_behind({"Dropout: 0.7", "AsSequence: {steps: 3}", "RecurrentLast", "BinaryLinear: 1"}) == behind);
+  for (size_t n = 0; n < 5; ++n) {
+    CHECK(before[n] + behind[n] == Approx(plain[n]).margin(1e-5));
+    CHECK(behind[n] == Approx(steps[3 * n + 2]).margin(1e-5));
+    CHECK(larger[n] == Approx(4 * plain[n]).margin(1e-5));
+  }
   // A number stays where both stay: each is 0, or 1 / (0.7 * 0.5).
   const double once = 1 / (0.7 * 0.5);
   const std::vector<double> twice = signs_behind({"Dropout: 0.7", "Dropout: 0.5", "BinaryLinear: 1"});
@@ -206,14 +222,23 @@ TEST_CASE("binary layers find what dropout left out behind layers that move numb
   }
   CHECK(all > 2);
   CHECK(all < 20);  // of 30, about 10; with the zeros as signs, all 30
+  // Both masks are of steps.
+  CHECK(signs_behind({"AsSequence: {steps: 3}", "Dropout: 0.7", "Dropout: 0.5", "RecurrentLast", "BinaryLinear: 1"})
+            .size() == 5);
 }
 
 TEST_CASE("binary layers refuse zeros of dropout that another layer has mixed") {
   CHECK_THROWS_WITH(
       signs_behind({"Dropout: 0.7", "Reshape: [1, 2, 3]", "Pooling: {fshape: 2, strides: 1}",
                     "BinaryConv: {fshape: 1, nofm: 1}"}),
-      Catch::Contains("L2 stands between L0 and this layer, which would take the zeros of Dropout as signs; put the "
-                      "Dropout behind L2"));
+      Catch::Contains("L2 makes a number of several, so that this layer cannot know which L0 left out, and would take "
+                      "zeros of Dropout as signs; put the Dropout behind L2"));
+  for (const char* mixing : {"Activation: Softmax", "Activation: {PixelwiseSoftmax: 3}", "DataTransform: Softmax"})
+    CHECK_THROWS_WITH(signs_behind({"Dropout: 0.7", mixing, "BinaryLinear: 1"}),
+                      Catch::Contains("L1 makes a number of several"));
+  CHECK_THROWS_WITH(
+      signs_behind({"Dropout: 0.7", "Reshape: [1, 2, 3]", "Upsample: {scale: 2, mode: linear}", "BinaryLinear: 1"}),
+      Catch::Contains("L2 makes a number of several"));
   // Weights mix the numbers, and a layer that takes the numbers themselves is right about zeros.
   CHECK(signs_behind({"Dropout: 0.7", "Affine: {nout: 4, init: {Constant: 1}}", "BinaryLinear: 1"}).size() == 5);
   CHECK(signs_behind({"Dropout: 0.7", "Reshape: [1, 2, 3]", "Pooling: {fshape: 2, strides: 1}",
