@@ -123,6 +123,17 @@ Tokenizer tokenizer_of(const TextParts& parts, std::string_view train, const Tex
   return Tokenizer(std::move(vocabulary));
 }
 
+// Why a training text gives fewer than 2 tokens.
+std::string cause_of_few_tokens(const TextParams& params, std::string_view train, const std::string& source) {
+  const auto count = [&](int64_t least) {
+    return vocabulary_of(text_unit(params.unit), params.lower_case, train, source, {.min_count = least}).size();
+  };
+  if (count(1) < 2) return text("all ", params.unit, " of the training text are alike");
+  const std::string cause = count(params.min_count) < 2 ? text("min_count: ", params.min_count)
+                                                        : text("vocabulary_size: ", params.vocabulary_size);
+  return text(cause, " leaves out all ", params.unit, " of the training text");
+}
+
 }  // namespace
 
 Data pieces_of_text(const TextParts& given, const TextParams& params, double validation, const DataContext& context) {
@@ -148,10 +159,7 @@ Data pieces_of_text(const TextParts& given, const TextParams& params, double val
   out.vocabulary = tokenizer.vocabulary();
   out.tokens = out.classes = out.vocabulary.size();
   if (out.classes < 2)
-    fail(ErrorKind::data, parts.source, ": ",
-         params.min_count > 1 || params.vocabulary_size > 0
-             ? text("vocabulary_size and min_count leave out all ", params.unit, " of the training text")
-             : text("all ", params.unit, " of the training text are alike"),
+    fail(ErrorKind::data, parts.source, ": ", cause_of_few_tokens(params, parts.train, parts.source),
          "; expected at least 2 tokens");
   return out;
 }

@@ -303,6 +303,7 @@ batch_size: 2
         self.neon(self.text, "-r", "1", "-e", "1", "-s", "m.safetensors")
         self.write("empty.txt", "")
         self.write("other.txt", "abcabcxx" * 20)
+        self.write("alike.txt", "a" * 400)
         iris = self.spec()
         self.neon(iris, "-e", "1", "-s", "iris.safetensors")
         for arguments, code, told in (
@@ -316,7 +317,14 @@ batch_size: 2
                 (["sample", "m.safetensors", "--count", "2"], 2, "option --count: it is for images that a net makes"),
                 (["sample", "iris.safetensors"], 2, "its net was not trained on a text"),
                 ([self.text, "--set", "dataset.Text.min_count=100000"], 3,
-                 "vocabulary_size and min_count leave out all characters of the training text; expected at least 2 tokens"),
+                 "min_count: 100000 leaves out all characters of the training text; expected at least 2 tokens"),
+                ([self.text, "--set", "dataset.Text.vocabulary_size=1"], 3, "vocabulary_size: 1 leaves out all characters"),
+                ([self.text, "--set", "dataset.Text.vocabulary_size=1", "--set", "dataset.Text.min_count=2"], 3,
+                 "vocabulary_size: 1 leaves out all characters"),
+                ([self.text, "--set", "dataset.Text.path=alike.txt", "--set", "dataset.Text.vocabulary_size=5"], 3,
+                 "all characters of the training text are alike; expected at least 2 tokens"),
+                ([self.text, "--set", "dataset.Text.path=alike.txt", "--set", "dataset.Text.min_count=2"], 3,
+                 "all characters of the training text are alike; expected at least 2 tokens"),
                 (["eval", "m.safetensors", "--set", "dataset.Text.path=other.txt"], 3,
                  "'x', number 7 of its characters, is not in the vocabulary of 3"),
                 (["eval", "m.safetensors", "--set", "dataset.Text.unit=words"], 2, "the net was trained with characters"),
