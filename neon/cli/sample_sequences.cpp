@@ -132,14 +132,18 @@ SeriesColumns columns_of(const TableColumns& table) {
 
 }  // namespace
 
+void check_has_classes(const std::string& name, const StoredData& stored) {
+  if (stored.label_of == LabelOf::step)
+    fail(ErrorKind::config, name, ": the net goes on with texts, and has no class for them; neon sample ",
+         shell_word(stored.checkpoint), " --prompt 'WORDS' prints how");
+}
+
 std::unique_ptr<SampleSource> sequences_in(const std::string& content, const std::string& name,
                                            const std::string& prefix, const StoredData& stored) {
   const bool is_array = content.starts_with("\x93NUMPY"), is_text = content.find('\0') == content.npos;
   if (!stored.sequence || (!is_array && !is_text)) return nullptr;
   if (!stored.vocabulary.empty() && !is_array) {
-    if (stored.label_of == LabelOf::step)
-      fail(ErrorKind::config, name, ": the net goes on with texts, and has no class for them; neon sample ",
-           shell_word(stored.checkpoint), " --prompt 'WORDS' prints how");
+    check_has_classes(name, stored);
     return texts_in(content, name, prefix, stored);
   }
   if (stored.tokens > 0 || stored.sample.rank() != 2) return nullptr;

@@ -16,6 +16,9 @@ namespace neon {
 std::unique_ptr<SampleSource> sequences_in(const std::string& content, const std::string& name,
                                            const std::string& prefix, const StoredData& stored);
 
+// Refuses texts from `name` for a net whose outputs are the tokens that follow.
+void check_has_classes(const std::string& name, const StoredData& stored);
+
 // Outputs (n,K) of a net in the units of the data.
 Tensor in_own_units(const Tensor& y, const StoredData& stored);
 

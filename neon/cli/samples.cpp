@@ -162,9 +162,11 @@ class Opener {
     if (folder_exists(path) || is_tar_name(path) || (!there && is_pattern(path))) return add_store(path);
     if (!there) fail(ErrorKind::data, path, ": there is no such file", nearest_file(path));
     const Format format = format_of(path);
-    if (!stored_.vocabulary.empty() && format == Format::csv && !is_text_name(path))
+    if (!stored_.vocabulary.empty() && format == Format::csv && !is_text_name(path)) {
+      check_has_classes(path, stored_);
       fail(ErrorKind::config, path,
            ": the net takes texts, one a line, and not the cells of a table; save the texts as ", "a .txt file");
+    }
     const bool may_be_sequences =
         format == Format::csv || format == Format::npy || (format == Format::none && !stored_.vocabulary.empty());
     if (stored_.sequence && may_be_sequences)
@@ -179,9 +181,11 @@ class Opener {
   }
 
   void add_store(const std::string& path) {
-    if (!stored_.vocabulary.empty())
+    if (!stored_.vocabulary.empty()) {
+      check_has_classes(path, stored_);
       fail(ErrorKind::config, path, ": the net takes texts, one in each line of a file; name the files themselves",
            folder_exists(path) ? text(", as in ", join_path(path, "*.txt")) : std::string());
+    }
     auto store = open_image_store(path);
     want_images(*store);
     out_.push_back(

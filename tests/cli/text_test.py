@@ -304,6 +304,8 @@ batch_size: 2
         self.write("empty.txt", "")
         self.write("other.txt", "abcabcxx" * 20)
         self.write("alike.txt", "a" * 400)
+        self.write("few/a.txt", "abc")
+        self.write("cells.csv", "a,b")
         iris = self.spec()
         self.neon(iris, "-e", "1", "-s", "iris.safetensors")
         for arguments, code, told in (
@@ -325,6 +327,9 @@ batch_size: 2
                  "all characters of the training text are alike; expected at least 2 tokens"),
                 ([self.text, "--set", "dataset.Text.path=alike.txt", "--set", "dataset.Text.min_count=2"], 3,
                  "all characters of the training text are alike; expected at least 2 tokens"),
+                (["predict", "m.safetensors", "few"], 2, "few: the net goes on with texts, and has no class for them; neon sample"),
+                (["predict", "m.safetensors", "few/a.txt"], 2, "few/a.txt: the net goes on with texts, and has no class for them"),
+                (["predict", "m.safetensors", "cells.csv"], 2, "cells.csv: the net goes on with texts, and has no class for them"),
                 (["eval", "m.safetensors", "--set", "dataset.Text.path=other.txt"], 3,
                  "'x', number 7 of its characters, is not in the vocabulary of 3"),
                 (["eval", "m.safetensors", "--set", "dataset.Text.unit=words"], 2, "the net was trained with characters"),
