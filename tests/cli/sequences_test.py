@@ -233,11 +233,19 @@ class Sequences(Case):
         self.neon(self.spec("dataset: {Windows: {path: load.csv, ignore: [day], steps: 4, horizon: 2, each_step: true, test: 0.3}}\n"
                             "layers:\n  - GRU: {output_size: 4}\n  - Affine: {nout: 2}\ncost: MeanSquared\nmetrics: [MAE]\n"
                             "optimizer: {Adam: {learning_rate: 0.03}}\nbatch_size: 6\nepochs: 2\n", "w.yaml"), "-r", "1", "-s", "w")
+        self.write("plus.csv", "day,load +9,heat +x\n" + "".join(f"{t},{at(t)[0]},{at(t)[1]}\n" for t in range(60)))
         head, *rows = self.neon("predict", "w", "load.csv").out.splitlines()
         words = "sees the steps that follow. The target of a step is a later row of a column that the net sees and can copy"
         for layer, more, warned in (("GRU", [], False), ("BiLSTM", [], True),
                                     ("BiLSTM", ["--set", "dataset.Windows.each_step=false", "--set", "layers=[BiLSTM: {output_size: 2}, "
-                                                "RecurrentLast, Affine: {nout: 4}]"], False)):
+                                                "RecurrentLast, Affine: {nout: 4}]"], False),
+                                    ("BiLSTM", ["--set", "dataset.Windows.horizon=3"], True),
+                                    ("BiLSTM", ["--set", "dataset.Windows.horizon=4"], False),  # behind the window
+                                    ("BiLSTM", ["--set", "dataset.Windows.horizon=6"], False),
+                                    ("BiLSTM", ["--set", "dataset.Windows.horizon=1", "--set", "dataset.Windows.steps=1"], False),
+                                    ("BiLSTM", ["--set", "dataset.Windows.path=plus.csv", "--set", "dataset.Windows.horizon=1"], True),
+                                    ("BiLSTM", ["--set", "dataset.Windows.path=plus.csv"], True),
+                                    ("BiLSTM", ["--set", "dataset.Windows.path=plus.csv", "--set", "dataset.Windows.horizon=4"], False)):
             said = self.neon("check", "w.yaml", "--set", f"layers[0]={{{layer}: {{output_size: 4}}}}", *more).err
             self.assertEqual(words in said, warned, said)
         names = ["load +2", "heat +2"]
