@@ -78,16 +78,16 @@ Graph with_parts_copied(const Graph& graph, const LowerOptions& options) {
   return rewritten(graph, [&](Graph& to, const Node& node) {
     const int n = graph.producer_index(node.outputs[0]);
     const Node& old = graph.node(n);
-    for (Value part : parts.to_copy(old)) {
-      const size_t at = size_t(std::ranges::find(old.inputs, part) - old.inputs.begin());
-      Value& copy = copies[part];
-      if (!copy)
-        copy = to.add(ops::cast, {node.inputs[at]}, {{"dtype", int64_t(to.dtype(node.inputs[at]))}, {"copy", "part"}});
-    }
+    const std::vector<Value> copied = parts.to_copy(old);
     std::vector<Value> inputs = node.inputs;
-    const bool reads_copies = old.op->is(ops::concat) ? !parts.to_copy(old).empty() : parts.is_fusible(n);
-    for (size_t i = 0; reads_copies && i < inputs.size(); ++i)
-      if (const auto found = copies.find(old.inputs[i]); found != copies.end()) inputs[i] = found->second;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Value part = old.inputs[i];
+      if (std::ranges::count(copied, part))
+        copies[part] = inputs[i] =
+            to.add(ops::cast, {inputs[i]}, {{"dtype", int64_t(to.dtype(inputs[i]))}, {"copy", "part"}});
+      else if (const auto found = copies.find(part); found != copies.end() && parts.is_fusible(n))
+        inputs[i] = found->second;
+    }
     return inputs == node.inputs ? std::vector<Value>{} : to.add_all(node.op->name, inputs, node.attributes);
   });
 }

@@ -21,7 +21,7 @@ Outcome columns_of(const Outcome& all, int64_t first, int64_t width) {
   return out;
 }
 
-// Where each step has a number for each name, a row for each step.
+// The outcome with a row for each step, where a sample has several numbers for each name.
 Outcome by_steps(Outcome all, size_t names) {
   const int64_t width = int64_t(names);
   if (width == 0 || all.width <= width || all.width % width) return all;
