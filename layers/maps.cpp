@@ -1,5 +1,7 @@
-// Layers between feature maps of the same pixel: Maxout (Goodfellow et al. 2013) and neon 0.9's Slice and
-// CrossMapPooling.
+// Layers between feature maps of the same pixel: Maxout (Goodfellow et al. 2013), ShuffleNet's ChannelShuffle (Zhang et
+// al. 2018) and neon 0.9's Slice and CrossMapPooling.
+#include <numeric>
+
 #include "layers/convolution.h"
 #include "layers/linear.h"
 
@@ -56,6 +58,33 @@ struct Slice : Parametrized<Layer, SliceParams> {
   WayOfZeros way_of_zeros() const override { return WayOfZeros::moved; }
 };
 NEON_REGISTER(Layer, Slice, "Passes a range of features or feature maps on.", {"SliceLayer"});
+
+struct ChannelShuffleParams {
+  int64_t groups = 2;
+  static void describe(auto&& p) {
+    p("groups", &ChannelShuffleParams::groups, "Number of groups of neighbouring features; one of each comes in turn.",
+      at_least(1), Required{});
+  }
+};
+struct ChannelShuffle : Parametrized<Layer, ChannelShuffleParams> {
+  using Parametrized::Parametrized;
+  // x (N,...,groups*K) -> (N,...,K*groups): feature g K + k becomes feature k groups + g.
+  Expr forward(LayerContext&, Expr x) const override {
+    const Shape shape = x.shape();
+    const int last = shape.rank() - 1;
+    if (shape.back() % params.groups)
+      fail(ErrorKind::config, shape.back(),
+           " features do not divide evenly into groups of the same size: ", params.groups, " groups");
+    const Shape apart = shape.slice(0, last).concat({params.groups, shape.back() / params.groups});
+    std::vector<int64_t> permutation(size_t(last) + 2);
+    std::iota(permutation.begin(), permutation.end(), 0);
+    std::swap(permutation[size_t(last)], permutation[size_t(last) + 1]);
+    return reshape(Expr(x.graph(), transpose(x.graph(), reshape(x, apart), permutation)), shape);
+  }
+  WayOfZeros way_of_zeros() const override { return WayOfZeros::moved; }
+};
+NEON_REGISTER(Layer, ChannelShuffle,
+              "Deals the features or feature maps of `groups` groups out in turn, as ShuffleNet does.");
 
 struct CrossMapPoolingParams {
   int64_t nofm = 0;

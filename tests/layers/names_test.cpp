@@ -67,6 +67,8 @@ TEST_CASE("shapes that a Reshape cannot make are errors, however large") {
 
 TEST_CASE("features that cannot be shared out or taken are errors") {
   CHECK(forward_error("Maxout: 3", {2, 8}) == "8 features do not divide evenly into pieces of 3");
+  CHECK(forward_error("ChannelShuffle: 3", {2, 8}) ==
+        "8 features do not divide evenly into groups of the same size: 3 groups");
   CHECK(forward_error("Slice: 9", {2, 8}) == "end_idx 9 is more than the 8 features of the input");
   CHECK_THROWS_WITH(Registry<Layer>::get().create(yaml_of("Slice: {begin_idx: 4, end_idx: 4}")),
                     Catch::Contains("begin_idx 4 and end_idx 4 leave nothing"));

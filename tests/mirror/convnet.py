@@ -259,6 +259,9 @@ class Net:
     def Maxout(self, p, x):
         return tape.largest(last(x), p["pieces"])
 
+    def ChannelShuffle(self, p, x):
+        return tape.shuffled(last(x), p["groups"])
+
     def Slice(self, p, x):
         return tape.first(last(x), p["end_idx"], p.get("begin_idx", 0))
 

@@ -124,6 +124,8 @@ def map_cases(layers):
     layers.add({"Maxout": 3}, x, lambda x: tape.largest(x, 3))
     layers.add({"Slice": 4}, x, lambda x: tape.first(x, 4))
     layers.add({"Slice": {"begin_idx": 1, "end_idx": 5}}, x, lambda x: tape.first(x, 5, 1))
+    for groups in (2, 3):
+        layers.add({"ChannelShuffle": groups}, x, lambda x: tape.shuffled(x, groups))
     layers.add({"CrossMapPooling": {"nofm": 4, "init": init, "activation": "Rectlin"}}, x,
                lambda x, **p: tape.relu(tape.convolution(x, p["L/W"], (1, 1), (0, 0))), {"L/W": draw("L/W", (4, 1, 1, 6))})
 

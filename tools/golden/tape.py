@@ -181,6 +181,12 @@ def first(x, end, begin=0):
     return Var(x.value[..., begin:end], (x,), pull)
 
 
+def shuffled(x, groups):
+    """Feature g K + k of K in each group as feature k groups + g."""
+    order = np.arange(x.value.shape[-1]).reshape(groups, -1).T.ravel()
+    return Var(x.value[..., order], (x,), lambda g: (g[..., np.argsort(order)],))
+
+
 def deconvolution(x, w, strides, padding, dilation=(1, 1, 1)):
     """x (N, space, K), w (K, filter, C) -> the larger (N, space, C) of which x has the shape of a convolution"""
     size = w.value.shape[1:-1]
