@@ -8,6 +8,7 @@
 #include "neon/cli/verb.h"
 #include "neon/core/paths.h"
 #include "neon/report/settings.h"
+#include "neon/report/spec_differences.h"
 #include "neon/train/atomic_file.h"
 #include "neon/train/best_result.h"
 #include "neon/train/checkpoint.h"
@@ -108,15 +109,19 @@ Texts environment(const ComparedRun& one) {
   return out;
 }
 
-Texts spec(const ComparedRun& one) { return flat(one.run.spec); }
-
 Texts data(const ComparedRun& one) {
   return {{"data", one.run.position.data}, {"classes", std::to_string(one.run.meaning.classes)}};
 }
 
+// A name, and a value of each run; "" where a run has none.
+struct CompareRow {
+  std::string name;
+  std::vector<std::string> values;
+};
+
 // A row for each name: those of all runs, in order. With `differing`, only rows that are not alike.
-void print_part(const std::string& title, const std::vector<ComparedRun>& runs, Texts (*part)(const ComparedRun&),
-                bool differing) {
+std::vector<CompareRow> rows_of(const std::vector<ComparedRun>& runs, Texts (*part)(const ComparedRun&),
+                                bool differing) {
   std::vector<Texts> columns;
   std::vector<std::string> names;
   for (const ComparedRun& one : runs) {
@@ -124,21 +129,57 @@ void print_part(const std::string& title, const std::vector<ComparedRun>& runs, 
     for (const auto& [name, value] : columns.back())
       if (!std::ranges::count(names, name)) names.push_back(name);
   }
-  bool any = false;
+  std::vector<CompareRow> out;
   for (const std::string& name : names) {
-    std::vector<std::string> row;
+    CompareRow row{name, {}};
     for (const Texts& column : columns) {
       const auto found = std::ranges::find(column, name, &std::pair<std::string, std::string>::first);
-      row.push_back(found == column.end() ? "-" : found->second.empty() ? "\"\"" : found->second);
+      row.values.push_back(found == column.end() ? "" : found->second.empty() ? "\"\"" : found->second);
     }
-    if (differing && std::ranges::count(row, row[0]) == std::ptrdiff_t(row.size())) continue;
-    if (!std::exchange(any, true)) print_result(title);
-    std::string line = formatted("  %-28s", name.c_str());
-    for (const std::string& value : row) line += formatted("  %-24s", value.c_str());
+    if (!differing || std::ranges::count(row.values, row.values[0]) != std::ptrdiff_t(row.values.size()))
+      out.push_back(std::move(row));
+  }
+  return out;
+}
+
+std::vector<CompareRow> spec_rows(const std::vector<ComparedRun>& runs) {
+  std::vector<const Setting*> specs;
+  for (const ComparedRun& one : runs) specs.push_back(&one.run.spec);
+  std::vector<CompareRow> out;
+  for (Difference& row : spec_differences(specs)) out.push_back({std::move(row.key), std::move(row.values)});
+  return out;
+}
+
+struct ComparePart {
+  std::string title;
+  std::vector<CompareRow> rows;
+};
+
+// Columns are as wide as their widest value.
+void print_parts(const std::vector<ComparedRun>& runs, const std::vector<ComparePart>& parts) {
+  CompareRow head;
+  for (const ComparedRun& one : runs) head.values.push_back(one.name);
+  size_t name_width = 28;
+  std::vector<size_t> widths(runs.size(), 24);
+  const auto widen = [&](const CompareRow& row) {
+    name_width = std::max(name_width, row.name.size());
+    for (size_t r = 0; r < runs.size(); ++r) widths[r] = std::max(widths[r], row.values[r].size());
+  };
+  const auto print_row = [&](const CompareRow& row) {
+    std::string line = formatted("  %-*s", int(name_width), row.name.c_str());
+    for (size_t r = 0; r < runs.size(); ++r)
+      line +=
+          formatted("  %-*s", int(widths[r]), row.values[r].empty() && !row.name.empty() ? "-" : row.values[r].c_str());
     line.erase(line.find_last_not_of(' ') + 1);
     print_result(line);
+  };
+  widen(head);
+  for (const ComparePart& part : parts) std::ranges::for_each(part.rows, widen);
+  print_row(head);
+  for (const ComparePart& part : parts) {
+    print_result(part.title + (part.rows.empty() ? ": no difference" : ""));
+    std::ranges::for_each(part.rows, print_row);
   }
-  if (!any) print_result(title + ": no difference");
 }
 
 int run_compare(const CommandLine& line) {
@@ -147,14 +188,10 @@ int run_compare(const CommandLine& line) {
          " (folders of runs, or checkpoints)");
   std::vector<ComparedRun> runs;
   for (const std::string& operand : line.operands) runs.push_back(open_compared(operand));
-  std::string head = formatted("  %-28s", "");
-  for (const ComparedRun& one : runs) head += formatted("  %-24s", one.name.c_str());
-  head.erase(head.find_last_not_of(' ') + 1);
-  print_result(head);
-  print_part("results", runs, facts, false);
-  print_part("spec", runs, spec, true);
-  print_part("environment", runs, environment, true);
-  print_part("data", runs, data, true);
+  print_parts(runs, {{"results", rows_of(runs, facts, false)},
+                     {"spec", spec_rows(runs)},
+                     {"environment", rows_of(runs, environment, true)},
+                     {"data", rows_of(runs, data, true)}});
   return 0;
 }
 

@@ -102,6 +102,17 @@ class Compare(support.Case):
                 part[name] = values
         return out
 
+    def test_a_layer_of_one_run_alone_is_one_line(self):
+        self.neon("-r", "1", "-e", "1", self.spec())
+        with open(self.path("s.yaml")) as file:
+            content = file.read()
+        self.write("t.yaml", content.replace("layers:\n", "layers:\n  - BatchNorm\n  - Dropout: 0.75\n"))
+        self.neon("-r", "1", "-e", "1", "--set", "layers[2].nout=9", "--set", "optimizer=Adam", "t.yaml")
+        self.assertEqual(self.parts("runs/s-1", "runs/t-1")["spec"],
+                         {"layers[0]": ["-", "BatchNorm"], "layers[1]": ["-", "Dropout: 0.75"],
+                          "layers[0|2].Affine.nout": ["8", "9"],
+                          "optimizer": ["GradientDescentMomentum: {learning_rate: 0.1, momentum_coef: 0.9}", "Adam"]})
+
     def test_two_runs(self):
         self.neon("-r", "1", "-e", "5", self.spec(metrics="[Misclassification, Accuracy]"))
         self.neon("-r", "1", "-e", "7", "--set", "optimizer.learning_rate=0.05", "--set", "layers[0].nout=9", "s.yaml")

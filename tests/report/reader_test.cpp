@@ -112,6 +112,34 @@ TEST_CASE("settings that differ are found one by one", "[report]") {
   CHECK(rows[1].values == std::vector<std::string>{"Dropout", ""});
 }
 
+TEST_CASE("a layer that one spec lacks is one line without defaults", "[report]") {
+  const TempFolder folder;
+  write_run(folder / "a.h5",
+            "layers: [{Affine: {nout: 3, batch_norm: false, name: \"\"}}]\noptimizer: {Adam: {beta_1: 0.9}}\n");
+  write_run(folder / "b.h5",
+            "layers: [{Affine: {nout: 8, batch_norm: true, name: \"\"}}, {Dropout: {keep: 0.8, name: \"\"}}, "
+            "{BatchNorm: {rho: 0.9, eps: 0.001}}, {Affine: {nout: 4, batch_norm: false, name: \"\"}}, "
+            "{Affine: {nout: 3, batch_norm: false, name: out}}]\noptimizer: {Adam: {beta_1: 0.9}}\n");
+  write_run(folder / "c.h5", "layers: [{BatchNorm: {rho: 0.5, eps: 0.001}}]\noptimizer: RMSProp\n");
+  using Values = std::vector<std::string>;
+  const auto rows = differences(read_runs({folder / "a.h5", folder / "b.h5", folder / "c.h5"}));
+  std::vector<std::pair<std::string, Values>> found;
+  for (const Difference& row : rows)
+    if (row.group == "spec") found.emplace_back(row.key, row.values);
+  const std::vector<std::pair<std::string, Values>> expected = {
+      {"layers[0]", {"Affine: 3", "Affine: {nout: 8, batch_norm: true}", ""}},
+      {"layers[1]", {"", "Dropout: 0.8", ""}},
+      {"layers[2|0]", {"", "BatchNorm", "BatchNorm: 0.5"}},
+      {"layers[3]", {"", "Affine: 4", ""}},
+      {"layers[4]", {"", "Affine: {nout: 3, name: out}", ""}},
+      {"optimizer", {"Adam", "Adam", "RMSProp"}}};
+  REQUIRE(found.size() == expected.size());
+  for (size_t k = 0; k < found.size(); ++k) {
+    CHECK(found[k].first == expected[k].first);
+    CHECK(found[k].second == expected[k].second);
+  }
+}
+
 TEST_CASE("a text that is no YAML is one fact", "[report]") {
   CHECK(facts_of_yaml("note", "a: [1\nb") == std::vector<Fact>{{"note", "", "a: [1\nb"}});
   CHECK(facts_of_yaml("spec", "a: {b: [x, {}]}") ==
