@@ -224,7 +224,9 @@ void CsvTargets::standardize(Data& data, const DataContext& context) const {
   for (const Column& column : columns_) {
     const bool number = column.target.kind == TargetKind::number;
     for (int64_t i = 0; i < column.target.columns(); ++i, ++first) {
-      const Standard one = number ? standard_of(data.train.targets, 0, data.train.size(), {first}) : Standard{{0}, {1}};
+      const bool is_scaled = number && !(has_own_cost() && has_zeros_and_ones(data.train.targets, first));
+      const Standard one =
+          is_scaled ? standard_of(data.train.targets, 0, data.train.size(), {first}) : Standard{{0}, {1}};
       of_row.means.push_back(one.means[0]);
       of_row.deviations.push_back(one.deviations[0]);
     }

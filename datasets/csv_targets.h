@@ -40,6 +40,8 @@ class CsvTargets {
   int64_t class_of(const Table& table, size_t k, size_t row, std::string_view label) const;
 
   const MissingMarks missing_;
+  // Whether each column is compared by itself.
+  bool has_own_cost() const { return several_ || columns_.size() == 1; }
   const bool several_;  // the spec names the kind of each
   std::vector<Column> columns_;
 };

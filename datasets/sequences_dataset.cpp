@@ -247,10 +247,11 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
     for (Split* split : splits_of(data)) bring_to(data.standard, split->inputs.as<float>());
     if (common.autoencoder) data.target_standard = data.standard;
     if (common.autoencoder || !is_floating(data.train.targets.dtype()) || context.rules < kRulesOfTargets) return;
-    const Tensor targets = data.train.targets.reshaped({data.train.targets.elements(), 1});
-    data.target_standard = has_standard(context.target_standard, 1, data.source)
-                               ? *context.target_standard
-                               : standard_of_rows(params.each_step ? take_rows(targets, there) : targets);
+    Tensor targets = data.train.targets.reshaped({data.train.targets.elements(), 1});
+    if (params.each_step) targets = take_rows(targets, there);
+    data.target_standard = has_standard(context.target_standard, 1, data.source) ? *context.target_standard
+                           : has_zeros_and_ones(targets, 0)                      ? Standard{{0}, {1}}
+                                                                                 : standard_of_rows(targets);
     for (Split* split : splits_of(data)) bring_to(data.target_standard, split->targets.as<float>());
   }
 

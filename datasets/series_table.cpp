@@ -199,6 +199,13 @@ Standard standard_of(const Tensor& rows, int64_t first, int64_t count, const std
   return out;
 }
 
+bool has_zeros_and_ones(const Tensor& rows, int64_t column) {
+  const auto numbers = rows.as<float>();
+  for (size_t i = size_t(column); i < numbers.size(); i += size_t(rows.shape()[1]))
+    if (numbers[i] != 0 && numbers[i] != 1) return false;
+  return true;
+}
+
 void bring_to(const Standard& standard, std::span<float> rows) {
   const size_t columns = standard.means.size();
   for (size_t i = 0; i < rows.size(); ++i) {

@@ -47,6 +47,9 @@ SeriesTable read_series_text(std::string_view content, const std::string& name, 
 
 // The mean and deviation of each of `columns` of rows (n, all) f32. A column whose numbers are alike has deviation 1.
 Standard standard_of(const Tensor& rows, int64_t first, int64_t count, const std::vector<int64_t>& columns);
+// Whether a column of rows (n, all) f32 has only zeros and ones. A target of these stays as it is: costs and metrics of
+// yes and no compare with them.
+bool has_zeros_and_ones(const Tensor& rows, int64_t column);
 // Brings rows of so many numbers as `standard` has to its mean and deviation, in place.
 void bring_to(const Standard& standard, std::span<float> rows);
 // Whether the net that goes on has numbers of its own for so many columns. A config error where they are of others;

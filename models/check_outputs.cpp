@@ -40,7 +40,11 @@ std::string wanted(const LayerContext& context, const DataLayout& data, Expr x, 
     return text("a target of the data set has ", targets, "; give the last layer that many", mended);
   const std::string line = text("the data set has ", data.classes, " classes");
   if (width(y) == width(x)) return line + "; for an autoencoder give the data set `autoencoder: true`";
-  return text(line, "; give the last layer ", data.classes, " outputs", mended);
+  const bool one_of_two = data.classes == 2 && width(y) == 1;
+  return text(line, "; give the last layer ", data.classes, " outputs", mended,
+              one_of_two ? "; one output compares with 0 and 1 as numbers: task: regression of a table, regression: "
+                           "true of arrays"
+                         : "");
 }
 
 // "has 3 classes"

@@ -50,6 +50,8 @@ class Metric {
   // Whether sums() are numbers of each sample, (N,K) each: finish() then gets those of all batches, one after the
   // other.
   virtual bool keeps_samples() const { return false; }
+  // Whether it takes two kinds of samples apart: a target of numbers must have two values then, as 0 and 1.
+  virtual bool of_two_kinds() const { return false; }
   // Whether y and t are to be in the units of the data, where the data set standardised the targets. Both are scaled
   // then, and not moved: only their differences count.
   virtual bool in_own_units() const { return false; }

@@ -116,6 +116,7 @@ struct AUC : Parametrized<Metric, AUCParams> {
     return {{is_mean() ? std::string("AUC_MACRO") : text("AUC_POS_", positive()), true, Better::higher}};
   }
   bool keeps_samples() const override { return true; }
+  bool of_two_kinds() const override { return true; }
   std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override {
     const int64_t outputs = y.shape()[1];
     if (outputs == 1 || is_mean()) return {y, t, weight};
@@ -125,16 +126,25 @@ struct AUC : Parametrized<Metric, AUCParams> {
     };
     return {column(y), column(t), weight};
   }
-  // The mean over those of the K columns of scores and targets (n, K) that have samples of both kinds.
+  // The mean over those of the K columns of scores and targets (n, K) that have samples of both kinds. The larger of
+  // two numbers is the positive: a table may have standardised them.
   std::vector<double> finish(const std::vector<std::vector<double>>& s, double) const override {
     const size_t rows = s[2].size(), columns = rows == 0 ? 0 : s[0].size() / rows;
     double sum = 0, count = 0;
     for (size_t k = 0; k < columns; ++k) {
       std::vector<std::pair<double, bool>> samples;
+      double least = INFINITY, most = -INFINITY;
+      for (size_t row = 0; row < rows; ++row) {
+        if (s[2][row] == 0) continue;
+        least = std::min(least, s[1][row * columns + k]);
+        most = std::max(most, s[1][row * columns + k]);
+      }
       size_t positives = 0;
       for (size_t row = 0; row < rows; ++row) {
         if (s[2][row] == 0) continue;
-        samples.emplace_back(s[0][row * columns + k], s[1][row * columns + k] > 0.5);
+        const double kind = s[1][row * columns + k];
+        if (kind != least && kind != most) return {std::nan("")};
+        samples.emplace_back(s[0][row * columns + k], kind != least);
         positives += samples.back().second;
       }
       if (positives == 0 || positives == samples.size()) continue;

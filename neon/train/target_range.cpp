@@ -1,7 +1,9 @@
 #include "neon/train/target_range.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <set>
 
 #include "neon/core/key_error.h"
 #include "neon/train/terminal.h"
@@ -30,6 +32,36 @@ void check_targets(const Experiment& experiment, const Data& data) {
     if (value < 0 || value > 1)  // not NaN, which is padding
       fail_about("cost", name, " compares outputs with targets between 0 and 1, and a target is ", value,
                  "; MeanSquared suits values (standardize: false keeps those of a table as they are)");
+}
+
+// A metric of two kinds of samples refuses a column of targets that has other numbers than two.
+void check_two_kinds(const Metric& metric, const std::string& name, const Tensor& targets, int64_t column,
+                     const char* key) {
+  if (!metric.of_two_kinds() || targets.empty() || targets.dtype() != DType::f32) return;
+  const auto values = targets.as<float>();
+  const size_t width = values.size() / size_t(targets.shape()[0]);
+  std::set<float> found;
+  for (size_t i = size_t(column); i < values.size() && found.size() < 3; i += width)
+    if (!std::isnan(values[i])) found.insert(values[i]);
+  if (found.size() > 2)
+    fail_about(key, name, " takes two kinds of samples apart, as 0 and 1, and this target has more values; MAE, RMSE ",
+               "and R2 measure values");
+}
+
+void check_metrics(const Experiment& experiment, const Data& data) {
+  if (data.classes > 0) return;
+  if (data.targets.empty())
+    for (const Made<Metric>& metric : experiment.params.metrics)
+      check_two_kinds(*metric, class_name_of(metric), data.train.targets, 0, "metrics");
+  for (const auto& [name, output] : experiment.params.outputs) {
+    int64_t column = 0;
+    for (const NamedTarget& target : data.targets) {
+      if (target.name == name && target.kind == TargetKind::number && output.metrics)
+        for (const Made<Metric>& metric : *output.metrics)
+          check_two_kinds(*metric, text(name, ": ", class_name_of(metric)), data.train.targets, column, "outputs");
+      column += target.columns();
+    }
+  }
 }
 
 // A number of a training sample, as the net sees it, that is no share; nothing where all are. Bytes that are not held
@@ -85,6 +117,7 @@ void check_samples(const Experiment& experiment, const Data& data, const DataLay
 
 void check_target_range(const Experiment& experiment, const Data& data, const DataLayout& layout) {
   check_targets(experiment, data);
+  check_metrics(experiment, data);
   check_samples(experiment, data, layout);
 }
 

@@ -143,6 +143,33 @@ class Tables(Case):
         np.save(self.path("x.npy"), np.array([[10.0]], "f4"))
         self.assertEqual(self.neon("predict", "m", "x.npy").out.splitlines()[1], row)
 
+    def test_one_output_tells_0_from_1(self):
+        """A column of 0 and 1 as numbers stays as it is, and AUC compares its two kinds."""
+        rng = np.random.default_rng(3)
+        x = rng.normal(50, 9, (200, 2))
+        ones = (x[:, 0] - x[:, 1] + rng.normal(0, 6, 200) > -18).astype(int)  # nine of ten
+        self.write("r.csv", "a,b,y\n" + "".join(f"{a:.3f},{b:.3f},{y}\n" for (a, b), y in zip(x, ones)))
+        spec = "dataset: {CSV: {path: r.csv, task: regression, test: 0}}\nlayers: [Affine: {nout: 1, activation: Logistic}]\n" \
+            "cost: CrossEntropyBinary\nmetrics: [AUC]\noptimizer: {Adam: {learning_rate: 0.05}}\nbatch_size: 20\nepochs: 3\n"
+        self.neon("-r", "1", "-s", "m", self.spec(spec))
+        rows = self.neon("predict", "m", "r.csv", "--format", "csv").out.split()[1:]
+        scores = np.array([float(row.split(",")[-1]) for row in rows])
+        pairs = np.sign(scores[ones == 1][:, None] - scores[ones == 0])
+        told = json.loads(self.neon("eval", "m", "r.csv", "--format", "json").out)
+        self.assertAlmostEqual(told["AUC_POS_1"], (pairs.mean() + 1) / 2, delta=1e-4)
+        cost = -np.log(np.where(ones == 1, scores, 1 - scores)).mean()
+        self.assertAlmostEqual(told["cost"], cost, delta=1e-4)
+        self.refused(2, self.spec(spec.replace("task: regression, ", "")), says="regression: true of arrays")
+        values = spec.replace("CrossEntropyBinary", "MeanSquared").replace("activation: Logistic", "bias: {Constant: 0}")
+        self.refused(2, self.spec(values), "--set", "dataset.target=b",
+                     says="metrics: AUC takes two kinds of samples apart, as 0 and 1, and this target has more values")
+        several = "targets: {a: number, y: number}"
+        outputs = "outputs: {a: {cost: MeanSquared, layer: one}, y: {cost: MeanSquared, metrics: [AUC]}}"
+        two = values.replace("task: regression", several).replace("cost: MeanSquared\nmetrics: [AUC]", outputs) \
+            .replace("layers: [", "layers: [Affine: {nout: 1, name: one}, Affine: {inputs: data, name: y, nout: 1}, ").replace(", Affine: {nout: 1, bias: {Constant: 0}}", "")
+        self.neon("-r", "1", self.spec(two))
+        self.refused(2, self.spec(two.replace("layer: one", "layer: one, metrics: [AUC]")), says="outputs: a: AUC takes two kinds")
+
     def test_an_array_cannot_stand_for_a_table_of_categories(self):
         self.write_table()
         self.neon("-r", "1", "-e", "1", "-s", "m", "t.yaml")

@@ -169,6 +169,18 @@ TEST_CASE("the mean AUC over classes is the mean over those that have samples, e
   CHECK(std::isnan(auc->finish({{0.5, 0.4, 0.1, 0.2, 0.7, 0.1}, {1, 0, 0, 1, 0, 0}, {1, 1}}, 2)[0]));
 }
 
+TEST_CASE("AUC of one output takes the larger of two numbers as the positive") {
+  const auto auc = Registry<Metric>::get().create(yaml_of("AUC"));
+  // Nine of ten are 1: standardised, 1 is (1 - 0.9) / 0.3, below a half.
+  const std::vector<double> y = {0.3, 0.8, 0.2, 0.6, 0.5, 0.4, 0.9, 0.7, 0.1, 0.35}, t = {0, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+                            weight(10, 1.0);
+  std::vector<double> scaled;
+  for (const double one : t) scaled.push_back((one - 0.9) / 0.3);
+  CHECK(auc->finish({y, t, weight}, 10)[0] == Approx(7.0 / 9));  // 0.1 and 0.2 are below 0.3
+  CHECK(auc->finish({y, scaled, weight}, 10)[0] == Approx(7.0 / 9));
+  CHECK(std::isnan(auc->finish({y, y, weight}, 10)[0]));  // values are no two kinds
+}
+
 TEST_CASE("R2 of targets that are alike is 1 without an error and 0 otherwise") {
   const auto r2 = Registry<Metric>::get().create(yaml_of("R2"));
   CHECK(r2->finish({{0}, {6}, {12}, {3}}, 3) == std::vector<double>{1});
