@@ -134,8 +134,20 @@ Setting& item_called(Setting& list, const std::string& key) {
 
 std::string shown_path(const Setting& at) { return at.path.empty() ? "the top level" : at.path; }
 
+// Whether it is an output of several, outputs.NAME, in its short form: a cost alone.
+bool is_short_output(const Setting& at) {
+  constexpr std::string_view kOutputs = "outputs.";
+  return at.path.starts_with(kOutputs) && at.path.find('.', kOutputs.size()) == at.path.npos && !class_of(at).empty();
+}
+
 // The parameters of an object, made if it has none; the setting itself when it is no object.
 Setting& parameters(Setting& at, const std::string& key) {
+  if (is_short_output(at) && class_of(at) != key) {
+    Setting output = Setting::map({{"cost", at, at.where}}, at.where);
+    output.set_paths(at.path);
+    at = std::move(output);
+    return at;
+  }
   if (at.is_null()) {
     at.kind = Setting::Kind::map;
     return at;

@@ -56,6 +56,21 @@ TEST_CASE("values are set by key, by index, through objects, by name") {
   CHECK(with({"metadata={a.b: 1}", "metadata.\"a.b\"=2"}).root.find("metadata")->to_string() == "{a.b: 2}");
 }
 
+TEST_CASE("a key of an output in its short form stands beside its cost") {
+  const auto outputs = [](const std::vector<std::string>& overrides) {
+    const std::string content = "outputs:\n  grade: CrossEntropyMulti\n  price: {cost: MeanSquared}\n";
+    return spec_from_text(content, "m.yaml", overrides).root.find("outputs")->to_string();
+  };
+  const std::string price = ", price: {cost: MeanSquared}}";
+  CHECK(outputs({"outputs.grade.class_weights=balanced"}) ==
+        "{grade: {cost: CrossEntropyMulti, class_weights: balanced}" + price);
+  CHECK(outputs({"outputs.grade.metrics=[Accuracy]", "outputs.grade.weight=2"}) ==
+        "{grade: {cost: CrossEntropyMulti, metrics: [Accuracy], weight: 2}" + price);
+  CHECK(outputs({"outputs.grade.cost.scale=0.5", "outputs.price.weight=3"}) ==
+        "{grade: {cost: {CrossEntropyMulti: {scale: 0.5}}}, price: {cost: MeanSquared, weight: 3}}");
+  CHECK(outputs({"outputs.grade=Focal"}) == "{grade: Focal" + price);
+}
+
 TEST_CASE("indices and names are those of the file, before Repeat is expanded") {
   const Spec s = with({"layers[2].times=3", "layers.c.nofm=16", "layers[5]=Tanh"});
   CHECK(layer(s, 4) == "{Conv: {nofm: 16, name: c_3}}");
