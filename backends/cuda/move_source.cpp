@@ -1,4 +1,4 @@
-// Source of transpose, slice and concat: elements go elsewhere, several at once where runs allow it.
+// Source of slice and concat: elements go elsewhere, several at once where runs allow it.
 #include <algorithm>
 
 #include "backends/cuda/op_writer.h"
@@ -11,19 +11,9 @@ namespace {
 class MoveWriter : public OpWriter {
  public:
   using OpWriter::OpWriter;
-  Source run() {
-    return source(kernel_.is(ops::transpose) ? transpose() : kernel_.is(ops::slice) ? slice() : concat());
-  }
+  Source run() { return source(kernel_.is(ops::slice) ? slice() : concat()); }
 
  private:
-  std::string transpose() {
-    const auto& permutation = kernel_.attributes.integers("permutation");
-    const auto from = dense_strides(input());
-    std::vector<int64_t> strides;
-    for (int64_t axis : permutation) strides.push_back(from[size_t(axis)]);
-    return for_each(output().elements(), put("k", code_.load(kernel_.inputs[0], place_of("k", output(), strides))));
-  }
-
   // How many neighbours go in one access when every one of `runs` is copied in one piece.
   int width_of(const std::vector<int64_t>& runs) const {
     size_t widest = size_of(graph_.dtype(kernel_.outputs[0]));
@@ -73,8 +63,7 @@ class MoveWriter : public OpWriter {
   }
 };
 
-const SourceRegistration moves[] = {
-    {ops::transpose, source_by<MoveWriter>}, {ops::slice, source_by<MoveWriter>}, {ops::concat, source_by<MoveWriter>}};
+const SourceRegistration moves[] = {{ops::slice, source_by<MoveWriter>}, {ops::concat, source_by<MoveWriter>}};
 
 }  // namespace
 

@@ -120,6 +120,15 @@ std::vector<OpCase> transpose_cases() {
       shape_case("transpose", {70, 45}, {{"permutation", Axes{1, 0}}}, "copy"),
       shape_case("transpose", {3, 200, 170}, {{"permutation", Axes{0, 2, 1}}}, "copy"),
       shape_case("transpose", {6, 5, 4, 3}, {{"permutation", Axes{2, 3, 0, 1}}}, "copy"),
+      // Small matrices, also more than a block of a GPU takes, and as many as do not fill the last; long and narrow
+      // ones; runs that stay together; the last axis of neither array beside its neighbour in the other.
+      shape_case("transpose", {9, 2, 58}, {{"permutation", Axes{0, 2, 1}}}, "copy"),
+      shape_case("transpose", {1003, 7, 3}, {{"permutation", Axes{0, 2, 1}}}, "copy"),
+      shape_case("transpose", {2100, 3}, {{"permutation", Axes{1, 0}}}, "copy"),
+      shape_case("transpose", {3, 2100}, {{"permutation", Axes{1, 0}}}, "copy"),
+      shape_case("transpose", {3, 7, 12, 32}, {{"permutation", Axes{0, 2, 1, 3}}}, "copy"),
+      shape_case("transpose", {2, 72, 9, 9}, {{"permutation", Axes{0, 2, 3, 1}}}, "copy"),
+      shape_case("transpose", {24, 16, 40}, {{"permutation", Axes{2, 1, 0}}}, "copy"),
   };
 }
 
