@@ -171,14 +171,12 @@ class Training:
     def one_by_one(self, x, **_):
         d, channels = self.draw, convnet.last(x).value.shape[-1]
         pieces = [n for n in range(2, channels + 1) if channels % n == 0]
-        kinds = ["CrossMapPooling", "Slice"] + ["Maxout", "ChannelShuffle"] * bool(pieces)
+        kinds = ["CrossMapPooling", "Slice"] + ["Maxout"] * bool(pieces)
         kind = d.choice(kinds)
         if kind == "CrossMapPooling":
             return {kind: {"name": self.name(), "nofm": d.randint(1, 6), "init": None, "activation": self.activation()}}
         if kind == "Maxout":
             return {kind: {"pieces": d.choice(pieces)}}
-        if kind == "ChannelShuffle":
-            return {kind: {"groups": d.choice(pieces)}}
         begin = d.randint(0, channels - 1)
         return {kind: {"begin_idx": begin, "end_idx": d.randint(begin + 1, channels)}}
 
