@@ -31,7 +31,7 @@ class Live(support.Case):
         self.port = int(re.fullmatch(r"http://127\.0\.0\.1:(\d+)/ shows the runs; Ctrl-C ends this\n", said)[1])
 
     def ask(self, path, method="GET", host=None, body=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         connection.putrequest(method, path, skip_host=host is not None)
         if host is not None:
             connection.putheader("Host", host)
@@ -114,7 +114,7 @@ epochs: 1000000
         """The run of data.json, as soon as `wanted` holds for it."""
         end = time.monotonic() + 40
         while time.monotonic() < end:
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
             connection.request("GET", "/data.json")
             run = json.loads(connection.getresponse().read())["runs"][0]
             connection.close()
@@ -164,7 +164,7 @@ epochs: 1000000
             self.run_shown(lambda run: run["curves"] is not None)
             time.sleep(1.1)  # data are read at most once a second
         server.send_signal(signal.SIGINT)
-        lines += server.communicate(timeout=10)[1].splitlines(keepends=True)
+        lines += server.communicate(timeout=30)[1].splitlines(keepends=True)
         left_over = [line for line in lines if "m.safetensors.part is left over" in line]
         self.assertEqual((len(left_over), len(set(lines))), (1, len(lines)), lines)
 
