@@ -140,9 +140,15 @@ bool is_short_output(const Setting& at) {
   return at.path.starts_with(kOutputs) && at.path.find('.', kOutputs.size()) == at.path.npos && !class_of(at).empty();
 }
 
+// Keys of an output beside those of its cost (neon/train/net_outputs.h).
+bool is_key_of_output(std::string_view key) {
+  constexpr std::string_view kKeys[] = {"cost", "layer", "weight", "class_weights", "metrics"};
+  return std::ranges::find(kKeys, key) != std::end(kKeys);
+}
+
 // The parameters of an object, made if it has none; the setting itself when it is no object.
 Setting& parameters(Setting& at, const std::string& key) {
-  if (is_short_output(at) && class_of(at) != key) {
+  if (is_short_output(at) && is_key_of_output(key)) {
     Setting output = Setting::map({{"cost", at, at.where}}, at.where);
     output.set_paths(at.path);
     at = std::move(output);

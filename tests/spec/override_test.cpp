@@ -69,6 +69,10 @@ TEST_CASE("a key of an output in its short form stands beside its cost") {
   CHECK(outputs({"outputs.grade.cost.scale=0.5", "outputs.price.weight=3"}) ==
         "{grade: {cost: {CrossEntropyMulti: {scale: 0.5}}}, price: {cost: MeanSquared, weight: 3}}");
   CHECK(outputs({"outputs.grade=Focal"}) == "{grade: Focal" + price);
+  // Other keys are the cost's.
+  CHECK(outputs({"outputs.grade.scale=0.5"}) == "{grade: {CrossEntropyMulti: {scale: 0.5}}" + price);
+  CHECK(outputs({"outputs.grade.scale=0.5", "outputs.grade.scale=2"}) ==
+        "{grade: {CrossEntropyMulti: {scale: 2}}" + price);
 }
 
 TEST_CASE("indices and names are those of the file, before Repeat is expanded") {
