@@ -31,6 +31,8 @@ class CsvTargets {
   };
   // Classes or labels of the only target of a table.
   bool has_class() const { return !several_ && columns_[0].target.kind == TargetKind::classes; }
+  // Whether each column is compared by itself.
+  bool has_own_cost() const { return several_ || columns_.size() == 1; }
   void learn_one(const CsvParams& params, const Table& table, const DataContext& context);
   void learn(Column& column, const Table& table, size_t k, bool some_classes);
   void know(Column& column, const DataContext& context) const;
@@ -40,8 +42,6 @@ class CsvTargets {
   int64_t class_of(const Table& table, size_t k, size_t row, std::string_view label) const;
 
   const MissingMarks missing_;
-  // Whether each column is compared by itself.
-  bool has_own_cost() const { return several_ || columns_.size() == 1; }
   const bool several_;  // the spec names the kind of each
   std::vector<Column> columns_;
 };

@@ -204,6 +204,8 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
     std::iota(all.begin(), all.end(), 0);
     const std::vector<int64_t> targets = target_columns(series);
     Standard standard = standard_of(series.numbers, 0, train, all);
+    if (series.targets == 1 && has_zeros_and_ones(series.numbers, targets[0]))
+      standard.means[size_t(targets[0])] = 0, standard.deviations[size_t(targets[0])] = 1;
     const auto put = [&](const std::optional<Standard>& former, const std::vector<int64_t>& columns) {
       if (!has_standard(former, int64_t(columns.size()), series.source)) return;
       for (size_t i = 0; i < columns.size(); ++i) {

@@ -34,12 +34,11 @@ void check_targets(const Experiment& experiment, const Data& data) {
                  "; MeanSquared suits values (standardize: false keeps those of a table as they are)");
 }
 
-// A metric of two kinds of samples refuses a column of targets that has other numbers than two.
-void check_two_kinds(const Metric& metric, const std::string& name, const Tensor& targets, int64_t column,
+// A metric of two kinds of samples refuses a column of targets, one of `width`, that has other numbers than two.
+void check_two_kinds(const Metric& metric, const std::string& name, const Tensor& targets, int64_t column, size_t width,
                      const char* key) {
   if (!metric.of_two_kinds() || targets.empty() || targets.dtype() != DType::f32) return;
   const auto values = targets.as<float>();
-  const size_t width = values.size() / size_t(targets.shape()[0]);
   std::set<float> found;
   for (size_t i = size_t(column); i < values.size() && found.size() < 3; i += width)
     if (!std::isnan(values[i])) found.insert(values[i]);
@@ -50,16 +49,21 @@ void check_two_kinds(const Metric& metric, const std::string& name, const Tensor
 
 void check_metrics(const Experiment& experiment, const Data& data) {
   if (data.classes > 0) return;
-  if (data.targets.empty())
-    for (const Made<Metric>& metric : experiment.params.metrics)
-      check_two_kinds(*metric, class_name_of(metric), data.train.targets, 0, "metrics");
-  for (const auto& [name, output] : experiment.params.outputs) {
-    int64_t column = 0;
-    for (const NamedTarget& target : data.targets) {
-      if (target.name == name && target.kind == TargetKind::number && output.metrics)
-        for (const Made<Metric>& metric : *output.metrics)
-          check_two_kinds(*metric, text(name, ": ", class_name_of(metric)), data.train.targets, column, "outputs");
-      column += target.columns();
+  for (const Split* split : {&data.train, &data.validation, &data.test}) {
+    const Tensor& targets = split->targets;
+    // One number of each sample or step. Metrics of two kinds refuse several themselves.
+    if (data.targets.empty() && !targets.empty() && (data.sequence || targets.elements() == targets.shape()[0]))
+      for (const Made<Metric>& metric : experiment.params.metrics)
+        check_two_kinds(*metric, class_name_of(metric), targets, 0, 1, "metrics");
+    for (const auto& [name, output] : experiment.params.outputs) {
+      int64_t column = 0;
+      for (const NamedTarget& target : data.targets) {
+        if (target.name == name && target.kind == TargetKind::number && output.metrics)
+          for (const Made<Metric>& metric : *output.metrics)
+            check_two_kinds(*metric, text(name, ": ", class_name_of(metric)), targets, column,
+                            size_t(columns_of(data.targets)), "outputs");
+        column += target.columns();
+      }
     }
   }
 }

@@ -64,6 +64,17 @@ class Sequences(Case):
         cost = -sum(map(math.log, shares)) / len(shares)
         self.assertIn(f"data cost {cost:.4f}", self.neon("eval", net, labelled).out)
 
+    def test_a_later_yes_or_no_stays_0_and_1(self):
+        rows = "".join(f"{(i * 7919) % 97 / 97:.4f},{int((i * 7919 - 7919) % 97 > 80)}\n" for i in range(200))
+        self.write("alarm.csv", "x,y\n" + rows)
+        spec = SERIES.replace("load.csv, ignore: [day], targets: [load]", "alarm.csv, columns: [x], targets: [y]") \
+            .replace("horizon: 2", "horizon: 1").replace("nout: 2", "nout: 1, activation: Logistic").replace("MeanSquared", "CrossEntropyBinary\nmetrics: [AUC]")
+        self.assertIn("AUC_POS_1", self.neon("-r", "1", "-e", "2", self.spec(spec)).out)
+        self.write("alarm.csv", "who,x,y\n" + "".join(f"w{i},{i / 9},{i % 2}\nw{i},0.5,0.{i}\n" for i in range(1, 9)))
+        steps = "dataset: {Sequences: {path: alarm.csv, id: who, target: y, each_step: true, standardize: false, test: 0}}\n" \
+            "layers: [GRU: {output_size: 4}, Affine: {nout: 1}]\ncost: MeanSquared\nmetrics: [AUC]\noptimizer: Adam\nbatch_size: 4\n"
+        self.refused(2, self.spec(steps), says="AUC takes two kinds of samples apart, as 0 and 1, and this target has more values")
+
     def test_texts_have_their_classes(self):
         self.write("reviews.csv", "".join(f"a {word} film {i},{label}\n" for i in range(6)
                                           for word, label in (("fine", "good"), ("poor", "bad"), ("great", "good"), ("dull", "bad"))))
