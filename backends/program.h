@@ -67,9 +67,10 @@ class Ranks;
 
 struct ProgramOptions {
   // On the CPU alone.
-  int threads = 0;     // 0: available_threads()
-  PassSet also = {};   // passes that a GPU wants: join, siblings and columns can be had on the CPU, too
-  bool plain = false;  // the plain kernels only, in double: what everything else is tested against
+  int threads = 0;       // 0: available_threads()
+  PassSet also = {};     // passes that a GPU wants: join, siblings and columns can be had on the CPU, too
+  PassSet without = {};  // passes of the CPU that are left out
+  bool plain = false;    // the plain kernels only, in double: what everything else is tested against
   // On either device.
   Ranks* ranks = nullptr;       // that exchange arrays with this one's; must outlive the program; not with `plain`
   bool fuse = true;             // false: a kernel for every node

@@ -28,9 +28,8 @@ constexpr DType kTypes[] = {DType::f32, DType::f64, DType::f16, DType::bf16};
 bool keeps(const Graph&, const Node& node, const DeviceKernels&) { return cpu::has_kernel(*node.op); }
 
 LowerOptions for_cpu(bool all) {
-  const PassSet more =
-      all ? PassSet{LowerPass::remake, LowerPass::siblings, LowerPass::columns, LowerPass::join} : PassSet();
-  return {.passes = kUsualPasses | more, .kernels = {.keeps = keeps}};
+  const PassSet more = all ? PassSet{LowerPass::siblings, LowerPass::columns, LowerPass::join} : PassSet();
+  return {.passes = kCpuPasses | more, .kernels = {.keeps = keeps}};
 }
 
 // The kernels' texts without the prelude, which all have in common.

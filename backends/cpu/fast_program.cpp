@@ -34,7 +34,7 @@ class FastProgram : public Program {
  public:
   FastProgram(const Graph& graph, Variables& variables, const ProgramOptions& options)
       : store_(options.callers_memory ? nullptr : &variables) {
-    PassSet passes = options.fuse ? kUsualPasses | LowerPass::remake | options.also : options.also;
+    PassSet passes = (options.fuse ? kCpuPasses | options.also : options.also) - options.without;
     if (options.callers_memory) passes = passes - PassSet{LowerPass::kept_casts, LowerPass::folded_scales};
     lowered_ = lower_alike(graph, {.passes = passes, .kernels = {.keeps = keeps}}, options.ranks);
     const int threads = team_size(options.threads > 0 ? options.threads : available_threads());

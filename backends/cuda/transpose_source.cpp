@@ -1,6 +1,6 @@
 // Source of transpose. Axes that stay neighbours count as one. Where the last axis stays, its runs are copied; small
-// matrices that follow each other go through shared memory whole; else tiles do (transpose.cuh). Where both sides of a
-// tile would be short, numbers are copied one by one.
+// matrices that follow each other go through shared memory whole; else tiles do (transpose.cuh). Where a tile
+// would have few numbers, they are copied one by one.
 #include <algorithm>
 #include <bit>
 
@@ -14,8 +14,9 @@ namespace neon::cuda {
 
 namespace {
 
-constexpr int64_t kSharedNumbers = 16384;  // bytes of a block's numbers in shared memory
+constexpr int64_t kSharedBytes = 16384;  // of a block's numbers in shared memory
 constexpr int64_t kLongestTile = 1024, kTileSide = 64, kLeastTile = kThreads;
+constexpr int64_t kLongestSide = int64_t(1) << 31;
 
 // An axis of the output: its size, and how far apart its numbers are in the input and in the output.
 struct Axis {
@@ -25,12 +26,11 @@ struct Axis {
 class TransposeWriter : public OpWriter {
  public:
   TransposeWriter(const LoweredKernel& kernel, SourceContext& context)
-      : OpWriter(kernel, context), most_(kSharedNumbers / int64_t(size_of(compute_))) {
+      : OpWriter(kernel, context), most_(kSharedBytes / int64_t(size_of(compute_))) {
     find_axes();
   }
 
   Source run() {
-    if (output().elements() == 0) return source("");
     if (axes_.back().from == 1) return source(copies(width_of_runs()));
     if (volume_ <= most_) return source(matrices());
     return source(find_tile() ? tiles() : copies(1));
@@ -53,11 +53,7 @@ class TransposeWriter : public OpWriter {
   }
 
   // The most neighbours of one access where it begins at a multiple of each of `places`.
-  int width(Value value, std::vector<int64_t> places) const {
-    const Placement& placement = code_.context().lowered.placements[size_t(value.id)];
-    if (placement) places.push_back(placement.first);
-    if (placement && !placement.lies_together(graph_.shape(value).elements()))
-      places.insert(places.end(), {placement.row, placement.stride});
+  int width(Value value, const std::vector<int64_t>& places) const {
     int out = code_.context().recorded.count(value.id) ? 1 : code_.neighbours({value});
     for (int64_t place : places)
       while (place % out) out /= 2;
@@ -83,7 +79,7 @@ class TransposeWriter : public OpWriter {
     const size_t begin = all.find(head) + head.size();
     return std::string(all.substr(begin, all.find("//: ", begin) - begin));
   }
-  // Where index `index` of the axes `of` lies, by one of their strides.
+  // The place that index `index` of the axes `of` has by one of their strides.
   static std::string place(const char* index, const std::vector<Axis>& of, int64_t Axis::*stride) {
     std::vector<int64_t> sizes, strides;
     for (const Axis& axis : of) sizes.push_back(axis.size), strides.push_back(axis.*stride);
@@ -123,7 +119,8 @@ class TransposeWriter : public OpWriter {
                 number("kAll", all), body);
   }
 
-  // Chooses the sides of a tile. False where most of a block would have nothing to do.
+  // Chooses the sides of a tile. False where most of a block would have nothing to do, or where an axis needs an index
+  // of 64 bits.
   bool find_tile() {
     const auto power = [](int64_t size) { return int64_t(std::bit_ceil(uint64_t(size))); };
     contiguous_ = size_t(std::ranges::find(axes_, int64_t(1), &Axis::from) - axes_.begin());
@@ -132,7 +129,7 @@ class TransposeWriter : public OpWriter {
     // Beside a short side the other is longer.
     if (along_a_ < kTileSide) along_b_ = std::min({b, most_ / along_a_, kLongestTile});
     else if (along_b_ < kTileSide) along_a_ = std::min({a, most_ / along_b_, kLongestTile});
-    return along_a_ * along_b_ >= kLeastTile;
+    return along_a_ * along_b_ >= kLeastTile && std::max(a, b) < kLongestSide;
   }
 
   std::string tiles() {

@@ -53,6 +53,8 @@ class PassSet {
 
 // The passes that every device wants.
 constexpr PassSet kUsualPasses = {LowerPass::fusion, LowerPass::kept_casts, LowerPass::folded_scales};
+// The passes that a CPU wants.
+constexpr PassSet kCpuPasses = kUsualPasses | LowerPass::remake;
 
 // The work that a device's kernels can take along, beside biases and relus.
 struct DeviceKernels {

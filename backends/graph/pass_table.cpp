@@ -78,7 +78,7 @@ const PassRow kTable[] = {
      {},
      nullptr,
      &Lowerer::group},
-    {"remake", "Computes cheap values again in the kernels that read them, rather than storing them.", kHungry,
+    {"remake", "Computes cheap values again in the kernels that read them, rather than storing them.", kEvery,
      LowerPass::remake, nullptr, &Lowerer::remake},
     {"kernels",
      "Writes the code of each group, and puts all kernels in order.",

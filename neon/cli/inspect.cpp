@@ -251,7 +251,7 @@ int run_check(const CommandLine& line) {
   }
   const bool shared = line.ranks > 1;  // by several devices
   const Graph of_device = shared ? told_graph_of(in, line.ranks).graph : in.graph().graph;
-  const Lowered lowered = lower(of_device);
+  const Lowered lowered = lower(of_device, {.passes = kCpuPasses});
   for (const std::string& advice : in.spec.experiment->advice(in.graph(), in.layout)) print_message(advice);
   check_files(line, in);
   const double variables = variable_bytes(of_device), arena = double(lowered.arena_bytes);
@@ -324,8 +324,8 @@ void print_layers(const Inspected& in, const TrainedPhase& phase, const StepGrap
   print_result(text(parameters, " parameters, ", frozen ? text(frozen, " of them frozen, ") : "",
                     formatted("%.4g", flops), " flops a sample forward; input ", net.sample, ", batch ", in.step.batch,
                     ", ", name_of(in.step.dtype), "; a step's arena ",
-                    bytes_text(double(lower(graph.graph).arena_bytes)), ", weights and optimizer ",
-                    bytes_text(variable_bytes(graph.graph))));
+                    bytes_text(double(lower(graph.graph, {.passes = kCpuPasses}).arena_bytes)),
+                    ", weights and optimizer ", bytes_text(variable_bytes(graph.graph))));
 }
 
 // The graph of the net that a run ends with.

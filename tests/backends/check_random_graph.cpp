@@ -64,7 +64,7 @@ std::string check_all_ways(const RandomGraph& made, double tolerance, bool own_l
   if (problem.empty())
     problem = against("single kernels", trace(made, {.threads = 2, .fuse = false}), plain, tolerance);
   if (problem.empty())
-    problem = against("made again", trace(made, {.threads = 2, .also = LowerPass::remake}), plain, tolerance);
+    problem = against("stored", trace(made, {.threads = 2, .without = LowerPass::remake}), plain, tolerance);
   if (problem.empty())
     problem = against("columns", trace(made, {.threads = 2, .also = LowerPass::columns}), plain, tolerance);
   if (problem.empty())

@@ -129,6 +129,8 @@ std::vector<OpCase> transpose_cases() {
       shape_case("transpose", {3, 7, 12, 32}, {{"permutation", Axes{0, 2, 1, 3}}}, "copy"),
       shape_case("transpose", {2, 72, 9, 9}, {{"permutation", Axes{0, 2, 3, 1}}}, "copy"),
       shape_case("transpose", {24, 16, 40}, {{"permutation", Axes{2, 1, 0}}}, "copy"),
+      shape_case("transpose", {2, 100, 7, 9, 3}, {{"permutation", Axes{4, 1, 2, 3, 0}}}, "copy"),
+      shape_case("transpose", {3, 1, 5, 70, 7}, {{"permutation", Axes{2, 1, 0, 4, 3}}}, "copy"),
   };
 }
 

@@ -87,7 +87,7 @@ std::vector<Arithmetic>& chosen_arithmetics() {
   static std::vector<Arithmetic> all = {{"f64, plain kernels", DType::f64, {.threads = 1, .plain = true}},
                                         {"f64, fused", DType::f64, {.threads = 1}},
                                         {"f32, fused", DType::f32, {.threads = 1}},
-                                        {"f32, made again", DType::f32, {.threads = 1, .also = LowerPass::remake}},
+                                        {"f32, stored", DType::f32, {.threads = 1, .without = LowerPass::remake}},
                                         {"f32, a kernel each", DType::f32, {.threads = 1, .fuse = false}}};
   return all;
 }
