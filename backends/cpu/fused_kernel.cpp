@@ -3,6 +3,7 @@
 // threads, and the scalars that follow from them.
 #include <omp.h>
 
+#include <deque>
 #include <exception>
 
 #include "backends/cpu/fused_tile.h"
@@ -83,7 +84,7 @@ class FusedKernelOnCpu : public Kernel {
     if (problem) std::rethrow_exception(problem);
   }
 
-  void run_tiles(const Run& run, std::vector<TileRunner<R>>& runners, int64_t first, int64_t last) {
+  void run_tiles(const Run& run, std::deque<TileRunner<R>>& runners, int64_t first, int64_t last) {
     for (size_t s = 0; s < segments_.size(); ++s) {
       const int64_t from = std::max(first, first_tile_[s]), to = std::min(last, first_tile_[s + 1]);
       if (from >= to) continue;
@@ -162,7 +163,7 @@ class FusedKernelOnCpu : public Kernel {
   }
 
   std::vector<SegmentPlan<R>> segments_;
-  std::vector<std::vector<TileRunner<R>>> runners_;  // by thread, by segment
+  std::vector<std::deque<TileRunner<R>>> runners_;  // by thread, by segment
   std::vector<std::vector<R>> partials_, totals_;
   std::vector<int64_t> first_tile_;  // by segment; of those that are not tall
   int64_t tiles_ = 0;
