@@ -154,29 +154,6 @@ struct PrecisionRecall : Parametrized<Metric, PrecisionRecallParams> {
 };
 NEON_REGISTER(Metric, PrecisionRecall, "Precision and recall, each averaged over the classes.");
 
-// neon 0.9's metrics of numbers rather than classes.
-struct SSE : Parametrized<Metric, NoParams> {
-  using Parametrized::Parametrized;
-  std::vector<Result> results() const override { return {{"SSE", false, Better::lower}}; }
-  std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override { return {total(square(y - t) * weight)}; }
-  std::vector<double> finish(const std::vector<std::vector<double>>& s, double) const override { return {s[0][0]}; }
-  std::string objection(int64_t, int64_t) const override { return ""; }
-};
-NEON_REGISTER(Metric, SSE, "Sum of squared differences over all samples.");
-
-struct MSE : Parametrized<Metric, NoParams> {
-  using Parametrized::Parametrized;
-  std::vector<Result> results() const override { return {{"MSE", false, Better::lower}}; }
-  std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override {
-    return {total(square(y - t) * weight) * (1.0 / double(y.shape()[1]))};
-  }
-  std::vector<double> finish(const std::vector<std::vector<double>>& s, double n) const override {
-    return {s[0][0] / n};
-  }
-  std::string objection(int64_t, int64_t) const override { return ""; }
-};
-NEON_REGISTER(Metric, MSE, "Mean of squared differences.");
-
 }  // namespace
 
 }  // namespace neon

@@ -27,12 +27,39 @@ NEON_REGISTER(Metric, MAE,
               "Mean of absolute differences, in the targets' own units where a data set has standardised them.",
               {"MeanAbsoluteError"});
 
+// The sum over a batch of the samples' means.
+Expr mean_square(Expr y, Expr t, Expr weight) { return total_of(square(y - t), weight) * (1.0 / double(y.shape()[1])); }
+
+struct SSE : Parametrized<Metric, NoParams> {
+  using Parametrized::Parametrized;
+  std::vector<Result> results() const override { return {{"SSE", false, Better::lower}}; }
+  std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override { return {total_of(square(y - t), weight)}; }
+  std::vector<double> finish(const std::vector<std::vector<double>>& s, double) const override { return {s[0][0]}; }
+  bool in_own_units() const override { return true; }
+  std::string objection(int64_t, int64_t) const override { return ""; }
+};
+NEON_REGISTER(Metric, SSE,
+              "Sum of squared differences over all samples, in the targets' own units, squared, where a data set has "
+              "standardised them.");
+
+struct MSE : Parametrized<Metric, NoParams> {
+  using Parametrized::Parametrized;
+  std::vector<Result> results() const override { return {{"MSE", false, Better::lower}}; }
+  std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override { return {mean_square(y, t, weight)}; }
+  std::vector<double> finish(const std::vector<std::vector<double>>& s, double n) const override {
+    return {s[0][0] / n};
+  }
+  bool in_own_units() const override { return true; }
+  std::string objection(int64_t, int64_t) const override { return ""; }
+};
+NEON_REGISTER(Metric, MSE,
+              "Mean of squared differences, in the targets' own units, squared, where a data set has standardised "
+              "them.");
+
 struct RMSE : Parametrized<Metric, NoParams> {
   using Parametrized::Parametrized;
   std::vector<Result> results() const override { return {{"RMSE", false, Better::lower}}; }
-  std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override {
-    return {total_of(square(y - t), weight) * (1.0 / double(y.shape()[1]))};
-  }
+  std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override { return {mean_square(y, t, weight)}; }
   std::vector<double> finish(const std::vector<std::vector<double>>& s, double n) const override {
     return {std::sqrt(s[0][0] / n)};
   }

@@ -125,7 +125,7 @@ class Tables(Case):
         rows = "".join(f"{i};{1000 + 50 * i},5\n" for i in range(40))
         self.write("r.csv", "x;price\n" + rows)
         self.write("r.yaml", "dataset: {CSV: {path: r.csv, test: 0.25}}\nlayers: [Affine: {nout: 1, init: {Constant: 0}, bias: {Constant: 0}}]\n"
-                   "cost: MeanSquared\nmetrics: [MAE, RMSE, R2]\noptimizer: {SGD: {learning_rate: 0.5}}\nbatch_size: 10\nepochs: 40\n")
+                   "cost: MeanSquared\nmetrics: [MAE, RMSE, R2, MSE, SSE]\noptimizer: {SGD: {learning_rate: 0.5}}\nbatch_size: 10\nepochs: 40\n")
         self.neon("-r", "1", "-e", "2", "-s", "m", "r.yaml")
         # Metrics of the whole file against its own numbers.
         self.write("r2.yaml", self.read("r.yaml").decode().replace("test: 0.25", "test: r.csv"))
@@ -134,6 +134,7 @@ class Tables(Case):
         y = np.array([float(line.split(",")[1]) for line in self.neon("predict", "m2", "r.csv").out.splitlines()[1:]])
         t = 1000.5 + 50 * np.arange(40)
         for name, wanted in ("MAE", np.abs(y - t).mean()), ("RMSE", np.sqrt(((y - t) ** 2).mean())), \
+                ("MSE", ((y - t) ** 2).mean()), ("SSE", ((y - t) ** 2).sum()), \
                 ("R2", 1 - ((y - t) ** 2).sum() / ((t - t.mean()) ** 2).sum()):
             self.assertAlmostEqual(measured[name] / wanted, 1, delta=1e-4, msg=name)
         self.neon("-r", "1", "-s", "m", "r.yaml")
