@@ -28,6 +28,16 @@ bool is_reduction(const Op& op);
 bool reads_array(const Graph& graph, const Node& node);
 // A source that reads an array: what widens one that its readers repeat.
 bool is_converting_load(const Graph& graph, const std::vector<Role>& roles, int node);
+// Whether the node rounds to the type of its result in memory, which a kernel does not do for nodes that read the
+// result within it: casts to integers, and from f64.
+bool rounds(const Graph& graph, const Node& node);
+// Whether nothing about the node is f64.
+bool is_made_in_f32(const Graph& graph, const Node& node);
+bool has_f64(const Graph& graph, const std::vector<int>& nodes);
+// Whether a kernel of these nodes makes the numbers of each that a kernel of the node alone makes.
+bool has_one_arithmetic(const Graph& graph, const std::vector<Role>& roles, const std::vector<int>& nodes);
+// The arithmetic of a kernel of these nodes, which stores those values: f32 or f64.
+DType arithmetic_of(const Graph& graph, const std::vector<int>& nodes, const std::vector<Value>& stored);
 // A reduction over all axes; its result exists after the whole domain was read.
 bool is_total(const Graph& graph, const Node& node);
 

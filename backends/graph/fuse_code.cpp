@@ -12,8 +12,8 @@ namespace {
 
 class CodeWriter {
  public:
-  CodeWriter(const Graph& graph, const std::vector<Role>& roles, const GroupLayout& layout)
-      : graph_(graph), roles_(roles) {
+  CodeWriter(const Graph& graph, const std::vector<Role>& roles, const GroupLayout& layout, bool in_f64)
+      : graph_(graph), roles_(roles), in_f64_(in_f64) {
     for (size_t p = 0; p < layout.parts.size(); ++p)
       for (int n : layout.parts[p].nodes) part_of_[n] = int(p);
     for (const auto& part : layout.parts) {
@@ -98,7 +98,7 @@ class CodeWriter {
     out.op = node.op->is_elementwise() || is_reduction(*node.op) ? node.op : find_op(ops::identity);
     out.reach = Reach::scalar;
     for (Value input : node.inputs) {
-      out.inputs.push_back(emit(input, part));
+      out.inputs.push_back(operand(input, node, part));
       if (!post) out.reach = std::max(out.reach, reach(out.inputs.back(), part));
     }
     if (out.kind == Instruction::Kind::reduce) {
@@ -107,6 +107,17 @@ class CodeWriter {
       out.reach = std::max(out.reach, reach_of_shape(graph_.shape(value), part));
     }
     return out;
+  }
+
+  // The register of what a node takes. Where a kernel computes in f64, a number beside f32 is still one of f32.
+  int operand(Value value, const Node& reader, size_t part) {
+    const Node& maker = graph_.producer(value);
+    if (!in_f64_ || maker.op->traits.leaf != LeafKind::constant || !is_made_in_f32(graph_, reader))
+      return emit(value, part);
+    Instruction number = instruction(value, part);
+    number.number = double(float(number.number));
+    body(part).push_back(std::move(number));
+    return int(body(part).size()) - 1;
   }
 
   Shape padded(const Shape& shape, size_t part) const {
@@ -198,6 +209,7 @@ class CodeWriter {
 
   const Graph& graph_;
   const std::vector<Role>& roles_;
+  const bool in_f64_;
   std::map<int, int> part_of_;
   std::map<int, std::pair<int, int>> total_of_;
   std::vector<std::map<int, int>> registers_;
@@ -211,7 +223,7 @@ class CodeWriter {
 FusedKernel fused_code(const Graph& graph, const std::vector<Role>& roles, const std::vector<int>& nodes,
                        const std::vector<bool>& stored) {
   const GroupLayout layout = *layout_of_group(graph, roles, nodes);
-  CodeWriter writer(graph, roles, layout);
+  CodeWriter writer(graph, roles, layout, has_f64(graph, nodes));
   const size_t post = layout.parts.size();
   for (int n : layout.post)
     if (!is_total(graph, graph.node(n))) writer.post_nodes[n] = true;
@@ -240,19 +252,11 @@ FusedKernel fused_code(const Graph& graph, const std::vector<Role>& roles, const
     }
   for (int n : layout.post) store(n, post);
 
-  // Large integers pass unharmed through f64.
-  const auto& kernel = writer.kernel;
-  auto is_wide = [&](const Store& s) {
-    return graph.dtype(s.value) == DType::i32 || graph.dtype(s.value) == DType::i64;
-  };
-  bool wide = std::ranges::any_of(kernel.post_stores, is_wide);
-  for (const Segment& segment : kernel.segments) wide = wide || std::ranges::any_of(segment.stores, is_wide);
-  if (wide) writer.kernel.compute = DType::f64;
-  auto is_f64 = [&](Value value) { return graph.dtype(value) == DType::f64; };
-  for (int n : nodes) {
-    const Node& node = graph.node(n);
-    if (is_f64(node.outputs[0]) || std::ranges::any_of(node.inputs, is_f64)) writer.kernel.compute = DType::f64;
-  }
+  std::vector<Value> made;
+  for (const Store& s : writer.kernel.post_stores) made.push_back(s.value);
+  for (const Segment& segment : writer.kernel.segments)
+    for (const Store& s : segment.stores) made.push_back(s.value);
+  writer.kernel.compute = arithmetic_of(graph, nodes, made);
   return std::move(writer.kernel);
 }
 

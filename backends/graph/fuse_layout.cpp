@@ -37,12 +37,6 @@ bool is_simple_reduction(const Shape& shape, const std::vector<int64_t>& axes) {
   return pattern.size() <= 2 || pattern == "krk";
 }
 
-// Whether the node rounds: values are rounded in memory, but not within a kernel. The rounding matters where a number
-// becomes an integer.
-bool rounds(const Node& node, const Graph& graph) {
-  return node.op->is(ops::cast) && !is_floating(graph.dtype(node.outputs[0]));
-}
-
 Shape padded(const Shape& shape, int rank) {
   std::vector<int64_t> sizes(static_cast<size_t>(rank - shape.rank()), 1);
   sizes.insert(sizes.end(), shape.begin(), shape.end());
@@ -180,7 +174,7 @@ std::vector<bool> widened_where_read(const Graph& graph) {
 bool is_made_where_used(const Graph& graph, const Node& node, const std::vector<Role>& roles,
                         const std::vector<bool>& widened) {
   const bool copy = node.op->is(ops::cast) && graph.dtype(node.inputs[0]) == graph.dtype(node.outputs[0]);
-  if (copy || node.op->traits.fusion != Fusion::elements || rounds(node, graph)) return false;
+  if (copy || node.op->traits.fusion != Fusion::elements || rounds(graph, node)) return false;
   return std::ranges::all_of(node.inputs, [&](Value input) {
     const size_t p = size_t(graph.producer_index(input));
     const Op& maker = *graph.node(int(p)).op;
@@ -243,7 +237,7 @@ GroupSize size_of_group(const Graph& graph, const std::vector<int>& nodes) {
 std::optional<GroupLayout> layout_of_group(const Graph& graph, const std::vector<Role>& roles,
                                            const std::vector<int>& nodes) {
   const GroupSize size = size_of_group(graph, nodes);
-  if (!size.fits()) return {};
+  if (!size.fits() || !has_one_arithmetic(graph, roles, nodes)) return {};
   // The place of a value's maker among the nodes, -1 if the maker is not among them.
   const auto place = [&](Value value) {
     const int maker = graph.producer_index(value);
@@ -262,7 +256,7 @@ std::optional<GroupLayout> layout_of_group(const Graph& graph, const std::vector
     for (Value input : node.inputs)
       if (const int maker = place(input); maker >= 0) makers.push_back(maker);
     for (int maker : makers) {
-      if (reads_array(graph, node) || rounds(graph.node(nodes[size_t(maker)]), graph)) return {};
+      if (reads_array(graph, node) || rounds(graph, graph.node(nodes[size_t(maker)]))) return {};
       const bool late = post[size_t(maker)];
       if (late && (is_reduction(*node.op) || !all_ones(graph.shape(node.outputs[0])))) return {};
       after = after || late;

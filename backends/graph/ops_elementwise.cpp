@@ -66,15 +66,27 @@ void broadcast_gradient(GradientContext& c) {
 }
 
 // Whether a cast is cheap to repeat depends on its types, see fuse_remake.cpp.
-const OpRegistration cast_op({ops::cast, infer_cast, cast_gradient, nullptr, {.fusion = Fusion::elements}});
-const OpRegistration broadcast_op(
-    {ops::broadcast, infer_broadcast, broadcast_gradient, nullptr, {.fusion = Fusion::elements, .cheap = true}});
+const OpRegistration cast_op(
+    {ops::cast, infer_cast, cast_gradient, nullptr, {.fusion = Fusion::elements, .exact = true}});
+const OpRegistration broadcast_op({ops::broadcast,
+                                   infer_broadcast,
+                                   broadcast_gradient,
+                                   nullptr,
+                                   {.fusion = Fusion::elements, .exact = true, .cheap = true}});
 
 // Rows of an instruction or two, and the exponential, by which softmax follows from numbers of 16 bits. Derivatives of
 // products are cheap, too.
 bool is_cheap(std::string_view row) {
   static constexpr std::string_view cheap[] = {"add", "sub", "mul", "neg", "square", "relu", "equal", "exp"};
   return std::ranges::find(cheap, row) != std::end(cheap);
+}
+
+// Rows whose results no arithmetic rounds.
+bool is_exact(std::string_view row) {
+  static constexpr std::string_view exact[] = {
+      "identity", "neg",       "abs",  "sign",       "minimum", "maximum",       "clip",      "rint",   "floor",
+      "equal",    "not_equal", "less", "less_equal", "greater", "greater_equal", "is_finite", "select", "relu"};
+  return std::ranges::find(exact, row) != std::end(exact);
 }
 
 // A logarithm, an exponential and products, which are more than kernels take along for nothing.
@@ -97,7 +109,7 @@ void add_elementwise_ops() {
               &row,
               i});
     }
-    const OpTraits traits{.fusion = Fusion::elements, .cheap = is_cheap(row.name)};
+    const OpTraits traits{.fusion = Fusion::elements, .exact = is_exact(row.name), .cheap = is_cheap(row.name)};
     const auto flops = row.name == std::string_view(ops::pow) ? flops_of_power : flops_along;
     add_op(
         {row.name, infer_elementwise, differentiable ? elementwise_gradient : nullptr, nullptr, traits, flops, &row});

@@ -42,7 +42,9 @@ double flops_of_reduction(const Graph& graph, const Node& node) {
   return double(graph.shape(node.inputs[0]).elements());
 }
 
-OpTraits folds(Reduction reduction) { return {.fusion = Fusion::reduction, .reduction = reduction}; }
+OpTraits folds(Reduction reduction) {
+  return {.fusion = Fusion::reduction, .reduction = reduction, .exact = reduction != Reduction::sum};
+}
 
 const OpRegistration reduce_ops[] = {
     OpRegistration({ops::sum, infer_reduce, sum_gradient, nullptr, folds(Reduction::sum), flops_of_reduction}),

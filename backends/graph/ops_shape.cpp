@@ -154,12 +154,21 @@ std::vector<TensorType> infer_scatter_add(const InferContext& c) {
 void scatter_add_gradient(GradientContext& c) { c.results[0] = gather(c.graph, c.cotangent(), c.input(1)); }
 
 const OpRegistration shape_ops[] = {
-    OpRegistration({ops::reshape, infer_reshape, reshape_gradient, nullptr, {.fusion = Fusion::view, .moves = true}}),
+    OpRegistration({ops::reshape,
+                    infer_reshape,
+                    reshape_gradient,
+                    nullptr,
+                    {.fusion = Fusion::view, .moves = true, .exact = true}}),
     OpRegistration({ops::transpose, infer_transpose, transpose_gradient, nullptr, {.moves = true}}),
     OpRegistration({ops::concat, infer_concat, concat_gradient}),
-    OpRegistration({ops::slice, infer_slice, slice_gradient, nullptr, {.fusion = Fusion::slice, .moves = true}}),
+    OpRegistration(
+        {ops::slice, infer_slice, slice_gradient, nullptr, {.fusion = Fusion::slice, .moves = true, .exact = true}}),
     OpRegistration({ops::split, infer_split, split_gradient, define_split}),
-    OpRegistration({ops::gather, infer_gather, gather_gradient, nullptr, {.fusion = Fusion::rows, .looks_up = true}}),
+    OpRegistration({ops::gather,
+                    infer_gather,
+                    gather_gradient,
+                    nullptr,
+                    {.fusion = Fusion::rows, .exact = true, .looks_up = true}}),
     OpRegistration({ops::scatter_add, infer_scatter_add, scatter_add_gradient, nullptr, {.looks_up = true}}),
 };
 
