@@ -101,6 +101,8 @@ struct SampleMeaning {
   int64_t end_class = -1;      // that ends the labels of a target, as a Seq2Seq predicts them; -1: no class does
   bool whole_targets = false;  // targets are whole numbers in their file, so resizing must not mix them
   std::vector<std::string> target_names;  // of the predicted columns; empty: the file does not name them
+  // Rows from a step to its target, where the target is a later row of a column that the net sees; 0: no target is.
+  int64_t seen_later = 0;
   int rules = kDataRules;
 
   bool operator==(const SampleMeaning&) const = default;
@@ -137,7 +139,7 @@ struct SampleMeaning {
   }
   // Targets become the inputs themselves.
   void drop_classes() {
-    classes = 0, class_names.clear(), target_names.clear(), label_of = LabelOf::sample, end_class = -1;
+    classes = 0, class_names.clear(), target_names.clear(), label_of = LabelOf::sample, end_class = -1, seen_later = 0;
     targets.clear();
   }
 };

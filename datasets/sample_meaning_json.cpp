@@ -161,7 +161,8 @@ MeaningTexts write_meaning(const SampleMeaning& meaning, const std::string& sour
   // All facts by their order: a new one does not compile until it is stored.
   const auto& [sample, sequence, ragged, streams, channels_last, rows_channels_last, image_size, table, tokens,
                vocabulary, dtype, scale, shift, means, deviations, subtracted, standard, target_standard, targets,
-               classes, class_names, label_of, target_steps, end_class, whole_targets, target_names, rules] = meaning;
+               classes, class_names, label_of, target_steps, end_class, whole_targets, target_names, seen_later,
+               rules] = meaning;
   const json data = {{"source", source},
                      {"sample", std::vector<int64_t>(sample.begin(), sample.end())},
                      {"sequence", sequence},
@@ -188,6 +189,7 @@ MeaningTexts write_meaning(const SampleMeaning& meaning, const std::string& sour
                      {"end_class", end_class},
                      {"whole_targets", whole_targets},
                      {"target_names", target_names},
+                     {"seen_later", seen_later},
                      {"rules", rules}};
   const auto text_of = [](const json& object) { return object.dump(-1, ' ', false, json::error_handler_t::replace); };
   return {text_of(data), text_of(json(class_names))};
@@ -222,6 +224,7 @@ SampleMeaning read_meaning(const MeaningTexts& texts) try {
   out.end_class = data.value("end_class", int64_t(-1));
   out.whole_targets = data.value("whole_targets", false);
   out.target_names = data.value("target_names", std::vector<std::string>());
+  out.seen_later = data.value("seen_later", int64_t(0));
   out.rules = data.value("rules", 1);
   check_meaning(out);
   return out;

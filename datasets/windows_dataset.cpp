@@ -52,6 +52,7 @@ struct Series {
   Tensor numbers;
   int64_t features = 0, targets = 0;
   TableColumns table;
+  bool sees_targets = true;  // a column to predict is one of those that are seen
   std::vector<std::string> target_names;
   std::vector<std::string> columns;  // as messages have them
 };
@@ -92,6 +93,7 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
     out.features = int64_t(table.features.size());
     out.numbers = table.numbers;
     out.targets = int64_t(table.targets.size());
+    out.sees_targets = see_one(table.features, table.targets);
     for (const auto* of : {&table.features, &table.targets})
       for (const size_t i : *of) out.columns.push_back(text("column ", table.name_of(i)));
     if (!table.names.empty())
@@ -118,6 +120,7 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
     out.features = int64_t(columns.size());
     const std::vector<int64_t> targets = indices(params.targets, "targets", width, source);
     out.targets = int64_t(targets.size());
+    out.sees_targets = see_one(columns, targets);
     columns.insert(columns.end(), targets.begin(), targets.end());
     if (out.features == 0) fail(ErrorKind::config, source, ": no columns are left");
     for (const int64_t k : columns) out.columns.push_back(text("column ", k));
@@ -132,6 +135,11 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
         to[size_t(row) * columns.size() + k] = value;
       }
     return out;
+  }
+
+  // Without targets of their own, all columns that are seen are predicted.
+  static bool see_one(const auto& features, const auto& targets) {
+    return targets.empty() || std::ranges::any_of(targets, [&](auto k) { return std::ranges::count(features, k) > 0; });
   }
 
   static std::vector<int64_t> indices(const std::vector<std::string>& columns, const char* parameter, int64_t width,
@@ -174,6 +182,7 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
     out.sequence = out.took_validation = true;
     out.table = series.table;
     name_targets(series, out);
+    if (params.each_step && series.sees_targets) out.seen_later = params.horizon;
     if (params.standardize) standardize(series, train, context, out);
     if (common.autoencoder) out.target_standard = out.standard;
     out.train = windows(series, 0, train);

@@ -191,22 +191,9 @@ void Experiment::fit(const StepGraph& graph, const DataLayout& layout) {
 
 namespace {
 
-// Whether a target that Windows has at each step is a later row that the net sees. Names are those of columns, with
-// " +6" for the sixth row behind a step. A column's own name may have such an end, too.
-bool is_seen_later(const std::string& name, const DataLayout& layout) {
-  const auto is_seen = [&](const std::string& column) { return std::ranges::count(layout.table.features, column) > 0; };
-  const double steps = double(layout.sample[0]);
-  if (is_seen(name)) return steps > 1;
-  const size_t end = name.rfind(" +");
-  double horizon = 0;
-  if (end == name.npos || !parse_number(name.substr(end + 2), horizon)) return false;
-  return horizon < steps && is_seen(name.substr(0, end));
-}
-
+// Whether targets of steps are rows that a window has, too.
 bool foretells_seen_columns(const DataLayout& layout) {
-  const bool of_steps = layout.sequence && layout.classes == 0 && layout.target.rank() == 2;
-  if (!of_steps || layout.target[0] != layout.sample[0]) return false;
-  return std::ranges::any_of(layout.target_names, [&](const auto& name) { return is_seen_later(name, layout); });
+  return layout.seen_later > 0 && layout.sample.rank() > 0 && layout.seen_later < layout.sample[0];
 }
 
 }  // namespace

@@ -254,10 +254,17 @@ class Sequences(Case):
                                     ("BiLSTM", ["--set", "dataset.Windows.horizon=4"], False),  # behind the window
                                     ("BiLSTM", ["--set", "dataset.Windows.horizon=6"], False),
                                     ("BiLSTM", ["--set", "dataset.Windows.horizon=1", "--set", "dataset.Windows.steps=1"], False),
+                                    ("BiLSTM", ["--set", "dataset.Windows.autoencoder=true"], False),  # targets are the rows themselves
                                     ("BiLSTM", ["--set", "dataset.Windows.path=plus.csv", "--set", "dataset.Windows.horizon=1"], True),
                                     ("BiLSTM", ["--set", "dataset.Windows.path=plus.csv"], True),
                                     ("BiLSTM", ["--set", "dataset.Windows.path=plus.csv", "--set", "dataset.Windows.horizon=4"], False)):
             said = self.neon("check", "w.yaml", "--set", f"layers[0]={{{layer}: {{output_size: 4}}}}", *more).err
+            self.assertEqual(words in said, warned, said)
+        np.save(self.path("load.npy"), np.array([at(t) for t in range(60)], np.float32))  # columns without names
+        for more, warned in ([], True), (["--set", "dataset.Windows.horizon=4"], False), \
+                (["--set", "dataset.Windows.columns=[0]", "--set", "dataset.Windows.targets=[1]", "--set", "layers[1].nout=1"], False):
+            said = self.neon("check", "w.yaml", "--set", "layers[0]={BiLSTM: {output_size: 4}}", "--set", "dataset.Windows.path=load.npy",
+                             "--set", "dataset.Windows.ignore=[]", *more).err
             self.assertEqual(words in said, warned, said)
         names = ["load +2", "heat +2"]
         self.assertEqual(head, ",".join(["sample"] + [f"{name} step {t}" for t in range(4) for name in names]))

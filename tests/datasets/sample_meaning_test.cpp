@@ -30,6 +30,7 @@ SampleMeaning unlike_the_default() {
   out.classes = 3;
   out.class_names = {"cat", "dog", "a \"b\"\n"};
   out.target_names = {"kind"};
+  out.seen_later = 6;
   out.rules = 1;
   return out;
 }
