@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "datasets/dataset.h"
+#include "datasets/length_buckets.h"
 
 namespace neon {
 
@@ -64,6 +65,20 @@ Tensor label_rows(const Tensor& raw, int64_t classes, const std::string& source)
       fail(ErrorKind::data, source, ": row ", i / most, ", label ", i % most, " is ", value, ": with ", classes,
            " classes labels are whole numbers from 0 to ", classes - 1, ", and -1 behind the last one of a row");
     out.set(i, value);
+  }
+  return out;
+}
+
+Tensor step_labels(const Tensor& raw, const Tensor& inputs, int64_t classes, const std::string& source) {
+  const Shape& shape = raw.shape();
+  const Tensor out = label_rows(raw.reshaped({shape[0], shape[1]}), classes, source);
+  const std::vector<int32_t> steps = sequence_lengths(inputs);
+  const auto labels = out.as<int32_t>();
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const auto row = labels.subspan(i * size_t(shape[1]), size_t(shape[1]));
+    if (const auto count = std::ranges::find(row, -1) - row.begin(); count != steps[i])
+      fail(ErrorKind::data, source, ": row ", i, " has ", count, " labels, and its sequence has ", steps[i],
+           " steps; expected a label for each step, and -1 behind them");
   }
   return out;
 }

@@ -17,6 +17,10 @@ Tensor token_rows(const Tensor& raw, int64_t tokens, bool ragged, const std::str
 // Targets (n,L) as i32: labels of so many classes, and -1 behind those of a sample. A data error names the row.
 Tensor label_rows(const Tensor& raw, int64_t classes, const std::string& source);
 
+// Targets (n,T) or (n,T,1) as (n,T) i32: a label of so many classes for each step of `inputs`, which are sequences as
+// they lie in memory, and -1 behind them. A data error names the row.
+Tensor step_labels(const Tensor& raw, const Tensor& inputs, int64_t classes, const std::string& source);
+
 // Whether a target of `labels`, as label_rows() makes them, has the class `end`.
 bool have_end(const Tensor& labels, int64_t end);
 

@@ -68,14 +68,15 @@ Tensor labels_of_rows(const Tensor& targets) {
   return out;
 }
 
-int64_t count_labels(const Tensor& targets, const DataContext& context, const std::string& name) {
+// -1 is no label of a step.
+int64_t count_labels(const Tensor& targets, bool of_steps, const DataContext& context, const std::string& name) {
   const int64_t out = count_classes(targets, name);
   if (context.rules < 2) return out;
   std::vector<bool> seen(static_cast<size_t>(out));
-  double smallest = targets.elements() > 0 ? targets.at(0) : 0;
+  double smallest = targets.elements() > 0 && !of_steps ? targets.at(0) : double(out);
   for (int64_t i = 0; i < targets.elements(); ++i) {
     const double value = targets.at(i);
-    smallest = std::min(smallest, value);
+    if (!of_steps || value != -1) smallest = std::min(smallest, value);
     if (value >= 0) seen[size_t(value)] = true;
   }
   const auto different = size_t(std::ranges::count(seen, true));
@@ -90,12 +91,12 @@ int64_t count_labels(const Tensor& targets, const DataContext& context, const st
 }
 
 // Throws where counted labels are all 0.
-void refuse_one_class(const Tensor& labels, const ArrayParams& params, const DataContext& context,
+void refuse_one_class(const Tensor& labels, bool of_steps, const ArrayParams& params, const DataContext& context,
                       const std::string& name) {
   if (params.classes > 0 || params.label_sequences || context.rules < kRulesOfTargetClasses || context.some_classes)
     return;
   for (int64_t i = 0; i < labels.elements(); ++i)
-    if (labels.at(i) != 0) return;
+    if (labels.at(i) != 0 && (!of_steps || labels.at(i) != -1)) return;
   fail(ErrorKind::data, name, ": every label is 0: there is only one class; say classes: 2 where the other has no ",
        "sample, or regression: true for values");
 }
@@ -122,12 +123,34 @@ bool label_pixels(bool floating, const Shape& targets, const Shape& sample, cons
   return one_each && targets[last - 1] == sample[1] && targets[last] == sample[2];
 }
 
+bool label_steps(bool floating, const Shape& targets, const Shape& sample, const ArrayParams& params,
+                 const DataContext& context) {
+  if (context.rules < kRulesOfStepClasses || (!params.sequences && params.tokens == 0)) return false;
+  if (params.regression || params.label_sequences || (floating && params.classes == 0)) return false;
+  return is_one_each(targets.slice(1, targets.rank())) && targets[1] == sample[0] && sample[0] > 1;
+}
+
 bool may_be_classes(bool floating, const Shape& targets, const Shape& sample, const ArrayParams& params,
                     const DataContext& context) {
   if (params.label_sequences) return true;
   if (params.regression) return false;
   return params.classes > 0 || label_pixels(floating, targets, sample, params, context) ||
-         (!floating && is_one_each(targets)) || (targets.rank() == 2 && targets[1] > 1);
+         label_steps(floating, targets, sample, params, context) || (!floating && is_one_each(targets)) ||
+         (targets.rank() == 2 && targets[1] > 1);
+}
+
+bool are_classes_of_steps(const Tensor& targets, const Shape& sample, const ArrayParams& params,
+                          const DataContext& context, const std::string& name) {
+  const Shape& shape = targets.shape();
+  if (!label_steps(is_floating(targets.dtype()), shape, sample, params, context)) return false;
+  const int64_t steps = shape[1];
+  if (shape.rank() == 3 || (params.classes > 0 && params.classes != steps) || !is_one_hot(targets)) return true;
+  if (params.classes == 0)
+    fail(ErrorKind::config, name, ": has shape ", shape, " and one 1 among zeros in each row: say classes: ", steps,
+         " where a row is one of ", steps, " classes",
+         steps > 2 ? ", classes: 2 where each of the " : ", or store (n, 2, 1) where each of the ", steps,
+         " steps has a class, or regression: true for values");
+  return false;
 }
 
 int64_t classes_of(const Tensor& targets, const Shape& sample, const ArrayParams& params, const DataContext& context,
@@ -135,11 +158,17 @@ int64_t classes_of(const Tensor& targets, const Shape& sample, const ArrayParams
   const Shape& shape = targets.shape();
   if (!may_be_classes(is_floating(targets.dtype()), shape, sample, params, context)) return 0;
   if (params.label_sequences) return label_classes(targets, params, name);
+  if (are_classes_of_steps(targets, sample, params, context, name))
+    return params.classes > 0 ? params.classes : count_labels(targets, true, context, name);
   if (shape.rank() == 2 && shape[1] > 1) {
     const bool hot = context.rules >= 2 && is_one_hot(targets);
-    return hot && (params.classes == 0 || params.classes == shape[1]) ? shape[1] : params.classes;
+    if (hot && (params.classes == 0 || params.classes == shape[1])) return shape[1];
+    if (params.classes == 0) return 0;
   }
-  return params.classes > 0 ? params.classes : count_labels(targets, context, name);
+  if ((params.sequences || params.tokens > 0) && !is_one_each(shape))
+    fail(ErrorKind::data, name, ": labels have shape ", shape, ", expected one number a sample, (n) or (n, 1), or one ",
+         "a step, (n, ", sample[0], ")");
+  return params.classes > 0 ? params.classes : count_labels(targets, false, context, name);
 }
 
 void check_forms(const ArrayParams& params, const SplitForm& train, const SplitForm& test) {
@@ -243,11 +272,13 @@ void check_arrays(const ArrayParams& params, const SplitForm& train, const Split
   }
   const Tensor labels = read_targets();
   out.classes = classes_of(labels, out.sample, params, context, targets.name);
+  const bool of_steps = are_classes_of_steps(labels, out.sample, params, context, targets.name);
+  if (of_steps) out.label_of = LabelOf::step, out.target = {out.sample[0]};
   if (params.end_class) {
     out.target_steps = ends_of(labels, out, targets.name).most;
     out.target = {out.target_steps};
   }
-  if (out.classes > 0 && !autoencoder) refuse_one_class(labels, params, context, targets.name);
+  if (out.classes > 0 && !autoencoder) refuse_one_class(labels, of_steps, params, context, targets.name);
 }
 
 namespace {
@@ -281,6 +312,8 @@ Split split_of(const ArrayParams& params, const RawSplit& raw, const Data& data,
       const bool given = out.targets.shape()[1] == data.target_steps;
       out.targets = ended_rows(out.targets, data.end_class, given, raw.targets_name);
     }
+  } else if (data.label_of == LabelOf::step) {
+    out.targets = step_labels(raw.targets, out.inputs, data.classes, raw.targets_name);
   } else if (one_hot) out.targets = labels_of_rows(raw.targets);
   else if (label_pixels(is_floating(raw.targets.dtype()), targets, data.sample, params, context))
     out.targets = pixel_labels(raw.targets, data.classes, raw.targets_name).reshaped(Shape{targets[0]}.concat(area));
@@ -298,10 +331,13 @@ void interpret(const ArrayParams& params, const RawSplit& train, const RawSplit&
       params, {form_of_array(train.inputs, train.inputs_name), form_of_array(train.targets, train.targets_name)});
   if (!train.targets.empty())
     data.classes = classes_of(train.targets, data.sample, params, context, train.targets_name);
-  if (data.classes > 0 && !autoencoder) refuse_one_class(train.targets, params, context, train.targets_name);
+  const bool of_steps =
+      data.classes > 0 && are_classes_of_steps(train.targets, data.sample, params, context, train.targets_name);
+  if (of_steps) data.label_of = LabelOf::step;
+  if (data.classes > 0 && !autoencoder) refuse_one_class(train.targets, of_steps, params, context, train.targets_name);
   const Shape targets = train.targets.shape();
-  const bool one_hot = !params.label_sequences && targets.rank() == 2 && targets[1] > 1 && data.classes == targets[1] &&
-                       is_one_hot(train.targets);
+  const bool one_hot = !params.label_sequences && !of_steps && targets.rank() == 2 && targets[1] > 1 &&
+                       data.classes == targets[1] && is_one_hot(train.targets);
   if (data.tokens == 0)
     warn_of_f32_steps(train.inputs, data.sample.rank() == 1 || data.sequence, train.inputs_name, context);
   if (data.classes == 0 && !train.targets.empty())

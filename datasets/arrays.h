@@ -25,7 +25,7 @@ struct ArrayParams {
       at_least(0), Alias{"nclass"});
     p("regression", &ArrayParams::regression,
       "Whether whole numbers and one-hot rows are values to predict, not classes. Whole numbers (n, H, W) beside "
-      "samples (n, C, H, W) are a class for each pixel.");
+      "samples (n, C, H, W) are a class for each pixel, and (n, T) beside sequences of T steps a class for each step.");
     p("lshape", &ArrayParams::lshape, "Shape of one input, [C, H, W]. Empty: the file's.", at_least(1));
     p("channels_last", &ArrayParams::channels_last,
       "Reads images of the file as (H, W, C) instead of (C, H, W). The net is the same for both.");
@@ -81,16 +81,28 @@ Shape target_shape(const Shape& targets);
 bool label_pixels(bool floating, const Shape& targets, const Shape& sample, const ArrayParams& params,
                   const DataContext& context);
 
-// Whether targets of this form may be classes, so that their values must decide. These may: whole numbers, one a sample
-// or pixel; any numbers, one a sample, if `classes` is given; rows of several numbers (one-hot). Not with `regression`.
+// Whether targets may be a class for each step: whole numbers, or with `classes` any, (n,T) or (n,T,1) beside sequences
+// of T steps. Not with `regression` or `label_sequences`.
+bool label_steps(bool floating, const Shape& targets, const Shape& sample, const ArrayParams& params,
+                 const DataContext& context);
+
+// Whether targets of this form may be classes, so that their values must decide. These may: whole numbers, one a
+// sample, pixel or step; any numbers, one a sample, if `classes` is given; rows of several numbers (one-hot). Not with
+// `regression`.
 bool may_be_classes(bool floating, const Shape& targets, const Shape& sample, const ArrayParams& params,
                     const DataContext& context);
 
 // Whether each row of (n, k) has one 1, and zeros otherwise.
 bool is_one_hot(const Tensor& targets);
 
+// Whether such targets are a class for each step. They are not where each row (n,T) has one 1 among zeros: `classes`
+// must then say whether these are T classes of sequences, or it throws a config error.
+bool are_classes_of_steps(const Tensor& targets, const Shape& sample, const ArrayParams& params,
+                          const DataContext& context, const std::string& name);
+
 // The number of classes of such targets; 0: they are values. Labels must be 0 to k - 1, each at least once, unless
-// `classes` gives their number. Rows (n, k) are classes if each has one 1 and otherwise zeros.
+// `classes` gives their number. Rows (n, k) are classes if each has one 1 and otherwise zeros. Behind the labels of
+// steps stands -1.
 int64_t classes_of(const Tensor& targets, const Shape& sample, const ArrayParams& params, const DataContext& context,
                    const std::string& name);
 

@@ -341,3 +341,42 @@ TEST_CASE("a series is brought to the numbers of the net that goes on") {
   CHECK(values(windows.train.targets) == std::vector<double>{0, -2});
   CHECK((windows.standard == *context.standard && windows.target_standard == *context.standard));
 }
+
+TEST_CASE("whole numbers beside arrays of sequences are classes of steps; a run that had values keeps them") {
+  const TempDir dir;
+  const auto array_of = [&](const std::string& name, const std::string& type, const std::string& shape, auto numbers) {
+    std::string head = "{'descr': '" + type + "', 'fortran_order': False, 'shape': (" + shape + "), }";
+    head += std::string(117 - head.size(), ' ') + "\n";
+    std::string out = std::string("\x93NUMPY\1\0", 8) + char(head.size()) + '\0' + head;
+    for (const auto number : numbers) out.append(reinterpret_cast<const char*>(&number), sizeof number);
+    return dir.write(name, out);
+  };
+  const std::string x = array_of("x.npy", "<f4", "2, 3, 1", std::vector<float>{1, 2, 3, 4, 5, NAN}),
+                    bytes = array_of("b.npy", "|u1", "2, 3, 1", std::vector<uint8_t>{1, 2, 3, 4, 5, 6}),
+                    tokens = array_of("t.npy", "<i8", "2, 3", std::vector<int64_t>{3, 2, 1, 0, 1, -1}),
+                    y = array_of("y.npy", "<i8", "2, 3", std::vector<int64_t>{0, 1, 2, 1, 0, -1}),
+                    whole = array_of("w.npy", "<i8", "2, 3, 1", std::vector<int64_t>{0, 1, 2, 1, 0, 1});
+  const auto load = [](Keys keys, int rules = kDataRules) {
+    DataContext context = offline();
+    context.rules = rules;
+    return make("NPY", keys)->load(context);
+  };
+  const Keys keys = {{"inputs", x}, {"targets", y}, {"sequences", "true"}};
+  const Data data = load(keys);
+  CHECK((data.classes == 3 && data.label_of == LabelOf::step && data.ragged));
+  CHECK(data.train.targets.shape() == Shape{2, 3});
+  CHECK(values(data.train.targets) == std::vector<double>{0, 1, 2, 1, 0, -1});
+  CHECK(agrees(make("NPY", keys)->check(offline()), data));
+  CHECK(values(load({{"inputs", tokens}, {"targets", y}, {"tokens", "4"}}).train.targets) ==
+        values(data.train.targets));
+  const Data of_bytes = load({{"inputs", bytes}, {"targets", whole}, {"sequences", "true"}});
+  CHECK((of_bytes.classes == 3 && of_bytes.label_of == LabelOf::step));
+  CHECK(of_bytes.train.targets.shape() == Shape{2, 3});
+  CHECK_THAT(error_of([&] {
+               load({{"inputs", bytes}, {"targets", y}, {"sequences", "true"}});
+             }),
+             Catch::Contains("row 1 has 2 labels, and its sequence has 3 steps"));
+  const Data former = load(keys, kRulesOfStepClasses - 1);
+  CHECK((former.classes == 0 && former.train.targets.dtype() == DType::f32));
+  CHECK(former.train.targets.shape() == Shape{2, 3, 1});
+}
