@@ -49,12 +49,18 @@ class PassPlanner {
 
   std::vector<int> registers_of(int pass, bool is_last) {
     needed_.assign(plan_.registers.size(), false);
+    bodies_.clear();
     for (int i : plan_.reductions)
       if (plan_.registers[size_t(i)].known == pass + 1) need(i, pass);
     if (is_last)
       each_result([&](int i) {
         if (is_full(i)) need(i, pass);
       });
+    // One register stands for what a walk makes.
+    for (const BodyPlan<R>& body : bodies_)
+      for (int i : body.sums)
+        if (i >= 0 && i != body.last) needed_[size_t(i)] = false;
+    plan_.bodies.push_back(std::move(bodies_));
     return listed();
   }
 
@@ -64,6 +70,13 @@ class PassPlanner {
     needed_[size_t(i)] = true;
     const RegisterPlan<R>& reg = plan_.registers[size_t(i)];
     if (is_reduction(reg) && reg.known <= pass) return;
+    if (const auto body = reg.reach == Reach::full || is_reduction(reg) ? find_body(plan_, i, pass) : std::nullopt) {
+      for (int sum : body->sums)
+        if (sum >= 0) needed_[size_t(sum)] = true;
+      bodies_.push_back(*body);
+      for (int input : body->inputs()) need(input, pass);
+      return;
+    }
     for (int input : reg.inputs) need(input, pass);
   }
 
@@ -76,6 +89,7 @@ class PassPlanner {
 
   SegmentPlan<R>& plan_;
   std::vector<bool> needed_;
+  std::vector<BodyPlan<R>> bodies_;
 };
 
 }  // namespace

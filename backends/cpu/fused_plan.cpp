@@ -58,12 +58,10 @@ class Planner {
     for (const Store& store : segment_.stores) plan_.stores.push_back(plan_store<R>(store, context_));
     for (const Total& total : segment_.totals) plan_.totals.push_back({total.op->traits.reduction, total.reg});
     choose_tiles();
+    if (plan_.tall) plan_passes(plan_);
     find_direct_stores();
     assign_buffers();
-    if (plan_.tall) {
-      choose_parts();
-      plan_passes(plan_);
-    }
+    if (plan_.tall) choose_parts();
     return std::move(plan_);
   }
 
@@ -193,6 +191,9 @@ class Planner {
           continue;
         for (size_t j = size_t(store.reg) + 1; j < plan_.registers.size(); ++j)
           safe = safe && !std::ranges::count(plan_.registers[j].inputs, int(i));
+        for (const auto& bodies : plan_.bodies)
+          for (const BodyPlan<R>& body : bodies)
+            safe = safe && (body.last <= store.reg || (body.x != int(i) && body.g != int(i)));
         for (const StorePlan& later : plan_.stores) safe = safe && later.reg != int(i);
         for (const auto& total : plan_.totals) safe = safe && total.reg != int(i);
       }
@@ -206,6 +207,9 @@ class Planner {
     std::vector<int> last(size_t(count), -1);
     for (int i = 0; i < count; ++i)
       for (int input : plan_.registers[size_t(i)].inputs) last[size_t(input)] = i;
+    for (const auto& bodies : plan_.bodies)
+      for (const BodyPlan<R>& body : bodies)
+        for (int input : body.inputs()) last[size_t(input)] = std::max(last[size_t(input)], body.last);
     for (const StorePlan& store : plan_.stores) last[size_t(store.reg)] = count;
     for (const auto& total : plan_.totals) last[size_t(total.reg)] = count;
     std::vector<int> free;
@@ -247,6 +251,7 @@ template <typename R>
 RegisterPlan<R> plan_register(const Instruction& i, Context& context) {
   RegisterPlan<R> out;
   out.kind = i.kind;
+  out.op = i.op;
   out.reach = i.reach;
   out.inputs = i.inputs;
   switch (i.kind) {

@@ -8,6 +8,7 @@
 // taken part by part, and the tiles are walked in several passes, as fused_passes.cpp says. Kept axes before the
 // reduced ones of an outer fold make stacks of rows, each with columns of its own: (K,R,C) is K stacks of R rows.
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "backends/cpu/kernel.h"
@@ -56,6 +57,7 @@ constexpr int kMostOperands = 5;
 template <typename R>
 struct RegisterPlan {
   Instruction::Kind kind = Instruction::Kind::constant;
+  const Op* op = nullptr;
   Reach reach = Reach::scalar;
   int buffer = -1;    // block buffer for its elements
   int expanded = -1;  // block buffer for a kept or single number spread over the tile
@@ -73,6 +75,23 @@ struct RegisterPlan {
   int known = 0;  // tall: the pass from which on it can be computed
   int reduction_slot = -1;
   int direct_store = -1;  // full results may be written straight to the place of this store
+};
+
+// A walk over columns that stands for several instructions. Its operands are registers; -1: none.
+template <typename R>
+struct BodyPlan {
+  typename elementwise::Columns<R>::Walk walk = nullptr;
+  int x = -1, g = -1, slope = -1, most = -1, factor = -1;
+  std::vector<int> kept;
+  int sums[2] = {-1, -1};  // reductions; neither: the walk makes the register of `last`
+  int last = -1;           // the last register that the walk makes
+  bool adds_up() const { return sums[0] >= 0; }
+  std::vector<int> inputs() const {
+    std::vector<int> out = kept;
+    for (int i : {x, g, slope, most, factor})
+      if (i >= 0) out.push_back(i);
+    return out;
+  }
 };
 
 struct StorePlan {
@@ -112,12 +131,22 @@ struct SegmentPlan {
   std::vector<std::vector<int>> passes;  // tall: registers that each pass needs
   std::vector<int> kept;                 // tall: registers that are needed once for all columns, after the passes
   std::vector<int> reductions;           // tall: registers, by reduction_slot
+  std::vector<std::vector<BodyPlan<R>>> bodies;  // tall: of each pass
+  const BodyPlan<R>* body_of(int i, int pass) const {
+    for (const BodyPlan<R>& body : bodies[size_t(pass)])
+      if (body.last == i) return &body;
+    return nullptr;
+  }
   int last_pass() const { return int(passes.size()) - 1; }
   int64_t tiles() const { return row_tiles * column_tiles; }
   int64_t rows_of_stack() const { return rows / stacks; }
   int64_t row_tiles_of_stack() const { return row_tiles / stacks; }
   int64_t buffer_elements() const { return (part_rows * tile_columns + 15) / 16 * 16; }
 };
+
+// The walk that makes register i in a pass, if there is one.
+template <typename R>
+std::optional<BodyPlan<R>> find_body(const SegmentPlan<R>& plan, int i, int pass);
 
 // Says which passes a tall segment takes.
 template <typename R>

@@ -8,6 +8,8 @@
 
 namespace neon::cpu {
 
+constexpr int64_t kLeastWidth = 256;  // about, of a walk's repeated columns
+
 template <typename R>
 class TileRunner {
  public:
@@ -81,6 +83,10 @@ class TileRunner {
     stores_ = last;
     for (int i : plan_.passes[size_t(pass)]) {
       const RegisterPlan<R>& reg = plan_.registers[size_t(i)];
+      if (const BodyPlan<R>* body = plan_.body_of(i, pass)) {
+        walk(*body, i, tile, columns);
+        continue;
+      }
       if (reg.load.index) source_.fetch_ahead(reg.load);
       if (reg.kind == Instruction::Kind::reduce) {
         const int64_t row_tile = tile / plan_.column_tiles % plan_.row_tiles_of_stack();
@@ -92,6 +98,42 @@ class TileRunner {
     }
     if (last) finish(tile, partials, Reach::full);
     fresh_ = false;
+  }
+
+  // Numbers of the columns are repeated over some rows, so that loops are long where columns are few.
+  void walk(const BodyPlan<R>& body, int last, int64_t tile, Columns<R>& columns) {
+    const int64_t rows = std::clamp<int64_t>(kLeastWidth / at_.columns, 1, at_.rows), width = rows * at_.columns;
+    elementwise::ColumnWalk<R> w = {};
+    w.n = at_.elements(), w.width = width;
+    w.x = registers_[size_t(body.x)];
+    if (body.g >= 0) w.g = registers_[size_t(body.g)];
+    for (size_t k = 0; k < body.kept.size(); ++k) {
+      const R* numbers = registers_[size_t(body.kept[k])];
+      w.kept[k] = rows == 1 ? numbers : spread(body.kept[k], numbers, rows);
+    }
+    if (body.slope >= 0) w.slope = *registers_[size_t(body.slope)], w.most = *registers_[size_t(body.most)];
+    if (body.factor >= 0) w.factor = *registers_[size_t(body.factor)];
+    if (!body.adds_up()) {
+      const RegisterPlan<R>& reg = plan_.registers[size_t(last)];
+      w.y = place_of(reg);
+      body.walk(w);
+      registers_[size_t(last)] = w.y;
+      return;
+    }
+    sums_.assign(2 * size_t(width), 0);
+    w.sums[0] = sums_.data(), w.sums[1] = sums_.data() + width;
+    body.walk(w);
+    const int64_t row_tile = tile / plan_.column_tiles % plan_.row_tiles_of_stack();
+    for (int s : {0, 1}) {
+      const RegisterPlan<R>& reg = plan_.registers[size_t(body.sums[s])];
+      fold_rows(reg, w.sums[s], rows, w.sums[s], columns.partial(row_tile, reg.reduction_slot) + at_.first_kept());
+    }
+  }
+
+  // Where a computed register goes: to its store if that may be, otherwise to its buffer.
+  R* place_of(const RegisterPlan<R>& reg) const {
+    if (!stores_ || reg.direct_store < 0 || !at_.contiguous()) return buffers_[size_t(reg.buffer)];
+    return static_cast<R*>(*plan_.stores[size_t(reg.direct_store)].slot) + at_.flat();
   }
 
   // Totals and stores of full registers, or of those that are not.
@@ -147,8 +189,7 @@ class TileRunner {
         registers_[i] = to;
         break;
       default: {
-        if (stores_ && reg.direct_store >= 0 && at_.contiguous())
-          to = static_cast<R*>(*plan_.stores[size_t(reg.direct_store)].slot) + at_.flat();
+        to = place_of(reg);
         compute(reg, to);
         registers_[i] = to;
       }
@@ -179,11 +220,12 @@ class TileRunner {
 
   // Kept numbers repeated over the reduced indices of the part. In a pass over a tall segment, parts with the same
   // columns share them.
-  const R* spread(int reg, const R* kept_numbers) {
+  const R* spread(int reg, const R* kept_numbers) { return spread(reg, kept_numbers, at_.rows); }
+  const R* spread(int reg, const R* kept_numbers, int64_t rows) {
     R* to = buffers_[size_t(plan_.registers[size_t(reg)].expanded)];
     int64_t& there = spread_rows_[size_t(reg)];
     if (!plan_.tall) there = 0;
-    for (; there < at_.rows; ++there) {
+    for (; there < rows; ++there) {
       if (plan_.fold == Fold::outer) std::copy_n(kept_numbers, at_.columns, to + there * at_.columns);
       else std::fill_n(to + there * at_.columns, at_.columns, kept_numbers[there]);
     }
@@ -231,9 +273,12 @@ class TileRunner {
       }
       return;
     }
-    // Halves of the rows onto each other, so that few and long loops do it.
-    R* half = buffers_[size_t(plan_.fold_buffer)];
-    for (int64_t rows = at_.rows; rows > 1; rows = (rows + 1) / 2) {
+    fold_rows(reg, from, at_.rows, buffers_[size_t(plan_.fold_buffer)], to);
+  }
+
+  // Halves of the rows onto each other, so that few and long loops do it; `half` may be the rows themselves.
+  void fold_rows(const RegisterPlan<R>& reg, const R* from, int64_t all, R* half, R* to) {
+    for (int64_t rows = all; rows > 1; rows = (rows + 1) / 2) {
       const int64_t pairs = rows / 2, first = rows - pairs;
       const R* inputs[] = {from, from + first * at_.columns};
       reg.functions[0](inputs, half, pairs * at_.columns);
@@ -280,6 +325,7 @@ class TileRunner {
   const elementwise::Reductions<R>& folds_ = folds_of(elementwise::active_level());
   std::vector<const R*> registers_;
   std::vector<R*> buffers_;
+  std::vector<R> sums_;  // of a walk over columns
   Tensor memory_, singles_;
   const Run* run_ = nullptr;
   std::vector<int64_t> spread_rows_;  // by register: rows that its numbers are repeated in

@@ -34,7 +34,7 @@ constexpr Row kRows[] = {
 #level, simd_##level::rows_f32, simd_##level::rows_f64, &simd_##level::reduce_f32, &simd_##level::reduce_f64, \
         &simd_##level::convert_f32, &simd_##level::convert_f64, &simd_##level::random, &simd_##level::pool_f32,   \
         &simd_##level::pool_f64, &simd_##level::resizing, &simd_##level::products, &simd_##level::winograd,       \
-        &simd_##level::cells, &simd_##level::signs                                                                \
+        &simd_##level::cells, &simd_##level::signs, &simd_##level::columns_f32, &simd_##level::columns_f64        \
   }
 constexpr Level kLevels[] = {NEON_LEVEL_ROW(v2), NEON_LEVEL_ROW(v3), NEON_LEVEL_ROW(v4)};
 

@@ -184,6 +184,29 @@ struct Cells {
   void (*gru_gates_gradient)(const GruGradients&);
 };
 
+// A part of an array whose columns have numbers of their own, such as batch norm's: one walk in place of a loop for
+// each operation. With u = (x - kept[0]) * kept[1] for n numbers one after the other; those of `kept` are `width` and
+// repeat. Every operation rounds as its row of table.inc does. y may be x or g.
+template <typename R>
+struct ColumnWalk {
+  int64_t n, width;
+  const R *x, *g;
+  const R* kept[5];
+  R slope, most, factor;  // of relu_clip, and of `gradient`
+  R* y;
+  R* sums[2];  // `width` each, which the walk adds to
+};
+template <typename R>
+struct Columns {
+  using Walk = void (*)(const ColumnWalk<R>&);
+  Walk square_sums;   // sums of x - kept[0], and of its square
+  Walk product_sums;  // sums of g, and of g u
+  Walk scaled[3];     // y = u + kept[2]; of that relu; of that relu_clip
+  Walk joined[3];     // the same, but g is added before the rectifier
+  Walk gated[2];      // y = g times the derivative of relu, or of relu_clip, at u + kept[2]
+  Walk gradient;      // y = kept[4] (g - (kept[2] + u kept[3]) factor)
+};
+
 // All of it. Rows are in the order of table.inc.
 struct Level {
   const char* name;  // "v2"
@@ -201,6 +224,8 @@ struct Level {
   const Winograd* winograd;
   const Cells* cells;
   const Signs* signs;
+  const Columns<float>* columns_f32;
+  const Columns<double>* columns_f64;
 };
 
 #define NEON_DECLARE_LEVEL(level)               \
@@ -219,6 +244,8 @@ struct Level {
     extern const Winograd winograd;             \
     extern const Cells cells;                   \
     extern const Signs signs;                   \
+    extern const Columns<float> columns_f32;    \
+    extern const Columns<double> columns_f64;   \
   }
 NEON_DECLARE_LEVEL(v2)
 NEON_DECLARE_LEVEL(v3)
