@@ -4,6 +4,7 @@
 
 #include "backends/graph/flops.h"
 #include "neon/cli/rehearsal.h"
+#include "neon/train/class_names.h"
 #include "neon/train/constant_cost.h"
 #include "neon/train/learned_images.h"
 #include "neon/train/progress.h"
@@ -21,7 +22,8 @@ constexpr double kFarAbove = 3;
 }  // namespace
 
 std::vector<std::string> initial_cost_lines(const OpenedSpec& spec, const RunOptions& options, const DataCheck& check,
-                                            const Graph& step_graph, double step_bytes) {
+                                            const Graph& step_graph, double step_bytes,
+                                            const std::vector<NamedTensor>& taken) {
   const ExperimentParams& params = spec.experiment->params;
   const double bytes = double(check.input_bytes() + check.target_bytes()) *
                        double(check.train_size + check.test_size + check.validation_size);
@@ -34,13 +36,14 @@ std::vector<std::string> initial_cost_lines(const OpenedSpec& spec, const RunOpt
   DataContext context = data_context(options, spec.folder, seed, warnings);
   context.may_download = false;
   Data data = params.dataset->load(context);
+  if (!options.model_file.empty()) match_classes_of_weights(data, options.model_file);
   set_normalization(params.normalize, data);
   StepOptions step = spec.experiment->last_phase().options(step_options(options, params));
   step.dtype = work > kLittleWork ? DType::f32 : DType::f64;  // the numbers, not their rounding
   step.rounding = 0;
   step.seed = seed;
   if (step.batch > data.train.size() || learns_from_images(step)) return {};  // learning may take a minute
-  OneBatch batch(*spec.experiment, data, step, false);
+  OneBatch batch(*spec.experiment, data, step, false, taken);
   const double cost = batch.cost();
   if (!std::isfinite(cost)) return {"note    the cost of the first batch is not finite: a run would end at once"};
   const auto constant = cost_of_constant(*spec.experiment, data, batch.graph().outputs.size());
@@ -48,9 +51,10 @@ std::vector<std::string> initial_cost_lines(const OpenedSpec& spec, const RunOpt
       text("cost    begins at ", cost_text(cost),
            constant ? text("; ", cost_text(*constant), " for the same answer to every sample") : "")};
   if (constant && *constant > 0 && cost > kFarAbove * *constant)
-    out.push_back(
-        text("note    the first cost is ", formatted("%.1f", cost / *constant),
-             " times that of the same answer to every sample; smaller initial weights or normalized inputs may help"));
+    out.push_back(text("note    the first cost is ", formatted("%.1f", cost / *constant),
+                       " times that of the same answer to every sample; ",
+                       taken.empty() ? "smaller initial weights or normalized inputs may help"
+                                     : "the weights may have been trained with other inputs or targets"));
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include "backends/ranks/simulated_ranks.h"
 #include "layers/default_init.h"
 #include "neon/cli/bucket_lines.h"
+#include "neon/cli/checked_weights.h"
 #include "neon/cli/initial_cost.h"
 #include "neon/cli/output_place.h"
 #include "neon/cli/run_files.h"
@@ -21,9 +22,7 @@
 #include "neon/train/gpu_room.h"
 #include "neon/train/rank_step.h"
 #include "neon/train/shared_rows.h"
-#include "neon/train/taken_weights.h"
 #include "neon/train/terminal.h"
-#include "neon/train/torch_weights.h"
 
 namespace neon {
 
@@ -55,22 +54,8 @@ void check_plan(const Inspected& in) {
   for (const std::string& message : plan.messages) print_message(message);
 }
 
-// Refuses the files that a training would refuse to read or to write.
-void check_files(const CommandLine& line, const Inspected& in) {
-  const RunOptions& options = in.options;
-  if (!options.model_file.empty()) {
-    std::vector<std::string> warnings;
-    const Experiment& of = *in.spec.experiment;
-    const bool last = in.layout.channels_last || !in.step.augment.empty();
-    const TakingNet net{of.network(), in.graph(), in.check, options.caffe, last, of.params.outputs};
-    const TensorFile file = load_weights(options.model_file, net, warnings);
-    print_warnings(warnings);
-    Variables variables;
-    declare_variables(in.graph().graph, variables);
-    const TakenWeights taken = take_weights(file, options.model_file, net, variables);
-    print_message(text(options.model_file, ": ", taken.line()));
-    print_warnings(taken.notes);
-  }
+// Refuses the files that a training would refuse to write.
+void check_files(const CommandLine& line, const RunOptions& options) {
   if (!options.save_path.empty()) check_names(options), check_place(options.save_path);
   if (!options.output_file.empty()) check_place(options.output_file);
   check_outputs(line, options);
@@ -253,7 +238,8 @@ int run_check(const CommandLine& line) {
   const Graph of_device = shared ? told_graph_of(in, line.ranks).graph : in.graph().graph;
   const Lowered lowered = lower(of_device, {.passes = kCpuPasses});
   for (const std::string& advice : in.spec.experiment->advice(in.graph(), in.layout)) print_message(advice);
-  check_files(line, in);
+  const std::vector<NamedTensor> taken = check_weights(*in.spec.experiment, in.options, in.check, in.step, in.graph());
+  check_files(line, in.options);
   const double variables = variable_bytes(of_device), arena = double(lowered.arena_bytes);
   const double data = data_bytes(in.check, in.layout, in.step.batch), needed = variables + arena + data;
   int64_t parameters = 0, frozen = 0;
@@ -282,8 +268,9 @@ int run_check(const CommandLine& line) {
   for (const std::string& said :
        in.spec.experiment->placing([&] { return bucket_lines(in.spec, in.options, in.check); }))
     print_result(said);
-  for (const std::string& said : in.spec.experiment->placing(
-           [&] { return initial_cost_lines(in.spec, in.options, in.check, in.graph().graph, variables + arena); }))
+  for (const std::string& said : in.spec.experiment->placing([&] {
+         return initial_cost_lines(in.spec, in.options, in.check, in.graph().graph, variables + arena, taken);
+       }))
     print_result(said);
   return report_data(in.check);
 }
@@ -390,9 +377,9 @@ int run_program(const CommandLine& line) {
 
 NEON_VERB(run_check, "check", 30, takes_run | takes_values, "SPEC",
           "check a spec and its data and estimate the memory; train nothing");
-NEON_VERB(run_summary, "summary", 40, takes_step | takes_values, "SPEC",
+NEON_VERB(run_summary, "summary", 40, takes_shapes | takes_values, "SPEC",
           "print the layers, their shapes, parameters and work");
-NEON_VERB(run_program, "program", 50, takes_step | takes_values | computes, "SPEC",
+NEON_VERB(run_program, "program", 50, takes_shapes | takes_values | computes, "SPEC",
           "print the training step's kernels and memory");
 
 }  // namespace neon

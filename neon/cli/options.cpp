@@ -27,7 +27,7 @@ constexpr Option kOptions[] = {
     {"-z,--batch_size", "N", run, "batch_size", takes_data,
      "Samples in a step. Default: the spec's, else 128 or, where they are fewer, all."},
     {"-e,--epochs", "N", run, "epochs", takes_training, "Passes over the training set. Default: the spec's, else 10."},
-    {"--model_file", "FILE", run, "model_file", takes_training,
+    {"--model_file", "FILE", run, "model_file", takes_weights,
      "Start from the weights of this checkpoint that fit the net; where its run averaged them (ema), from the "
      "averages. Or from those of a PyTorch net in a .safetensors file."},
     {"-u,--rounding", "BITS", run, "rounding", takes_training,

@@ -55,7 +55,8 @@ Split spread_samples(const Split& from, int64_t count) {
   return rows_of(from, rows);
 }
 
-OneBatch::OneBatch(const Experiment& experiment, const Data& data, const StepOptions& options, bool backward)
+OneBatch::OneBatch(const Experiment& experiment, const Data& data, const StepOptions& options, bool backward,
+                   const std::vector<NamedTensor>& taken)
     : samples_(spread_samples(data.train, options.batch)) {
   FeedOptions feeding;
   feeding.batch = options.batch;
@@ -73,6 +74,8 @@ OneBatch::OneBatch(const Experiment& experiment, const Data& data, const StepOpt
   std::ranges::copy_if(graph_.states, std::back_inserter(read.states),
                        [&](const LayerState& state) { return variables_.has(state.name); });
   set_initial_values(read, options.seed, variables_);
+  for (const auto& [name, values] : taken)
+    if (variables_.has(name)) variables_.at(name).copy_from(values);
   set_class_weights(experiment.params.class_weights, data, variables_);
   set_class_weights(experiment.params.outputs, data, variables_);
   learn_from_images(options, data, variables_);

@@ -28,8 +28,10 @@ Split spread_samples(const Split& from, int64_t count);
 // The forward pass of one batch of the training set, spread evenly over it, with initial weights on the CPU.
 class OneBatch {
  public:
-  // `options` has the batch, no larger than the set. With `backward` there are gradients.
-  OneBatch(const Experiment& experiment, const Data& data, const StepOptions& options, bool backward);
+  // `options` has the batch, no larger than the set. With `backward` there are gradients. Weights `taken` from a
+  // checkpoint stand in the place of initial ones.
+  OneBatch(const Experiment& experiment, const Data& data, const StepOptions& options, bool backward,
+           const std::vector<NamedTensor>& taken = {});
   // The mean cost, with the same random draws at each call.
   double cost();
   // The gradient in the last call of cost(); empty where the cost does not depend on the parameter.

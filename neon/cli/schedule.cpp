@@ -86,7 +86,7 @@ int run_schedule(const CommandLine& line) {
 
 }  // namespace
 
-NEON_VERB(run_schedule, "schedule", 45, takes_step | takes_values, "SPEC",
+NEON_VERB(run_schedule, "schedule", 45, takes_shapes | takes_values, "SPEC",
           "draw the learning rate and the momentum of a run; train nothing");
 
 }  // namespace neon

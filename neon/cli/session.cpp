@@ -241,8 +241,7 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
                const FormerRun* former) {
   std::vector<std::string> warnings;
   DataContext context = data_context(options, folder, seed_of(experiment, options), warnings);
-  if (former) context.may_download = former->may_fetch;
-  if (former) context.limits = former->limits, context.rules = former->run.meaning.rules;
+  if (former) context.may_download = former->may_fetch, context.limits = former->limits;
   if (former && !former->run.meaning.vocabulary.empty()) context.vocabulary = former->run.meaning.vocabulary;
   if (former && !former->run.meaning.table.codes.empty()) context.columns = former->run.meaning.table;
   if (former && former->run.meaning.sequence) context.series = former->run.meaning.table.features;
@@ -250,7 +249,7 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
   if (former && !former->run.meaning.target_standard.empty())
     context.target_standard = former->run.meaning.target_standard;
   if (former) context.targets = former->run.meaning.targets, context.tokens = former->run.meaning.tokens;
-  if (former) context.some_classes = former->other_samples;
+  if (former) context.rules = former->run.meaning.rules, context.some_classes = former->other_samples;
   if (former && former->goes_on) context.streams = was_streamed(former->run.position.data);
   Data data = of_former(former, experiment, context, [&] {
     const SlowNote note("reading the data set ...");
@@ -267,6 +266,7 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
          data.vocabulary.empty() ? text("none") : text(name_of(data.vocabulary.unit)),
          "; give it data of the same kind");
   if (former) match_classes(data, former->run.meaning, former->run.file.path, former->other_samples);
+  else if (!options.model_file.empty()) match_classes_of_weights(data, options.model_file);
   const bool stays = exceed_gpu(held_bytes(data), experiment, options);
   for (Split* split : {&data.train, &data.test, &data.validation}) split->stays_on_host = stays;
   Normalize normalize = experiment.params.normalize;

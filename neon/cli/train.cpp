@@ -18,7 +18,6 @@
 #include "neon/cli/verb.h"
 #include "neon/core/counted.h"
 #include "neon/core/paths.h"
-#include "neon/train/class_names.h"
 #include "neon/train/clock.h"
 #include "neon/train/own_key.h"
 #include "neon/train/run_folder.h"
@@ -113,13 +112,6 @@ int train(Trainer& trainer, const Experiment& experiment, const Data& data, cons
   return result.signal ? 128 + result.signal : 0;
 }
 
-// Weights to begin with may be of a net for the same classes, whose outputs keep their order, or for others.
-void match_classes_of_weights(Data& data, const RunOptions& options) {
-  if (options.model_file.empty() || data.class_names.empty()) return;
-  const std::vector<std::string> names = class_names_of(options.model_file);
-  if (same_classes(data.class_names, names)) match_classes(data, names, options.model_file);
-}
-
 // Nothing of a run that looks for a faulty kernel is kept.
 void write_nothing(RunOptions& options) {
   options.save_path.clear(), options.output_file.clear(), options.log_file.clear();
@@ -161,8 +153,7 @@ int run_train(const CommandLine& line) {
   options.spec_dir = absolute_folder(spec.folder);
   options.run_dir = current_dir();
   if (!options.rng_seed) options.rng_seed = spec.experiment->params.rng_seed;
-  Data data = load_data(*spec.experiment, options, options.spec_dir);
-  match_classes_of_weights(data, options);
+  const Data data = load_data(*spec.experiment, options, options.spec_dir);
   RunPlace place = searches ? RunPlace() : RunPlace(line, run_name(path), options);
   if (!options.save_path.empty() && leads()) make_own_key();
   ClearedOutputs cleared;

@@ -35,7 +35,7 @@ struct Section {
 constexpr Section kSections[] = {
     {"Device", [](const Option& o) { return o.groups == takes_device; }},
     {"Data", [](const Option& o) { return (o.groups & takes_data) != 0; }},
-    {"Training", [](const Option& o) { return o.groups == takes_training; }},
+    {"Training", [](const Option& o) { return (o.groups & (takes_training | takes_weights)) != 0; }},
     {"Files of a run", [](const Option& o) { return o.groups == takes_files; }},
     {"Options of single verbs", [](const Option& o) { return !o.groups && !o.verbs[0].empty(); }},
     {"Spec", [](const Option& o) { return o.groups == takes_values; }},

@@ -13,14 +13,16 @@ namespace neon {
 // refuses that group's options.
 enum Takes : unsigned {
   takes_nothing = 0,
-  takes_device = 1,    // where and in which type it computes
-  takes_data = 2,      // which samples, in which batches and order
-  takes_training = 4,  // a training step: length of a run, first weights, rounding
-  takes_files = 8,     // files that a run writes
-  computes = 16,       // by threads, which then wait with short spins
-  takes_seed = 32,     // of what it draws
-  takes_values = 64,   // of the ranges that a spec leaves to a search
-  takes_step = takes_device | takes_data | takes_training,
+  takes_device = 1,     // where and in which type it computes
+  takes_data = 2,       // which samples, in which batches and order
+  takes_training = 4,   // a training step: length of a run, rounding
+  takes_files = 8,      // files that a run writes
+  computes = 16,        // by threads, which then wait with short spins
+  takes_seed = 32,      // of what it draws
+  takes_values = 64,    // of the ranges that a spec leaves to a search
+  takes_weights = 128,  // that a training begins with
+  takes_shapes = takes_device | takes_data | takes_training,
+  takes_step = takes_shapes | takes_weights,
   takes_run = takes_step | takes_files,
 };
 

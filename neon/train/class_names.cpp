@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "datasets/sample_meaning_json.h"
 #include "neon/train/checkpoint.h"
 
 namespace neon {
@@ -99,10 +100,11 @@ std::vector<std::string> class_names_in(const TensorFile& checkpoint) try {
   return {};
 }
 
-std::vector<std::string> class_names_of(const std::string& checkpoint) try {
-  std::vector<std::string> ignored;
-  return class_names_in(load_checkpoint(checkpoint, ignored));
-} catch (const Error&) {
+std::optional<SampleMeaning> samples_in(const TensorFile& checkpoint) try {
+  const auto data = checkpoint.metadata.find("neon.data"), classes = checkpoint.metadata.find("neon.classes");
+  if (data == checkpoint.metadata.end()) return {};
+  return read_meaning({data->second, classes == checkpoint.metadata.end() ? "" : classes->second});
+} catch (const std::exception&) {  // of another program
   return {};
 }
 
@@ -179,6 +181,31 @@ void match_classes(Data& data, const std::vector<std::string>& trained, const st
 void match_classes(Data& data, const SampleMeaning& trained, const std::string& path, bool some) {
   match_classes(data, trained.class_names, path, some);
   match_target_classes(data, trained.targets, path, some);
+}
+
+namespace {
+
+TensorFile checkpoint_or_nothing(const std::string& path) try {
+  std::vector<std::string> ignored;
+  return load_checkpoint(path, ignored);
+} catch (const Error&) {
+  return {};
+}
+
+}  // namespace
+
+void match_classes_of_weights(Data& data, const std::string& path) {
+  if (data.class_names.empty() && data.targets.empty()) return;
+  const TensorFile file = checkpoint_or_nothing(path);
+  const std::vector<std::string> names = class_names_in(file);
+  if (same_classes(data.class_names, names)) match_classes(data, names, path);
+  std::vector<NamedTarget> alike;
+  if (const std::optional<SampleMeaning> trained = samples_in(file); trained)
+    for (const NamedTarget& target : trained->targets) {
+      const auto here = std::ranges::find(data.targets, target.name, &NamedTarget::name);
+      if (here != data.targets.end() && same_classes(here->names, target.names)) alike.push_back(target);
+    }
+  match_target_classes(data, alike, path);
 }
 
 }  // namespace neon

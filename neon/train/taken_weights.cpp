@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "datasets/sample_meaning_json.h"
 #include "neon/core/message.h"
 #include "neon/train/class_names.h"
 #include "neon/train/initial_values.h"
@@ -36,15 +35,6 @@ std::vector<Wanted> wanted_by(const StepGraph& graph) {
   for (const LayerState& s : graph.states)
     if (!belongs_to_step(s.name)) out.push_back({s.name, s.owner, !is_frozen(s, graph.parameters)});
   return out;
-}
-
-// The samples of the checkpoint's net; none of weights without them.
-std::optional<SampleMeaning> samples_in(const TensorFile& file) try {
-  const auto data = file.metadata.find("neon.data"), classes = file.metadata.find("neon.classes");
-  if (data == file.metadata.end()) return {};
-  return read_meaning({data->second, classes == file.metadata.end() ? "" : classes->second});
-} catch (const std::exception&) {  // of another program
-  return {};
 }
 
 // The layer with weights that a target's output comes from: its own, or the nearest before it.

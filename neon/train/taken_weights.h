@@ -12,7 +12,8 @@ namespace neon {
 // Tensors are parameters and running statistics.
 struct TakenWeights {
   std::vector<std::string> taken, fresh, unused;  // fresh: of the net, begun anew; unused: of the checkpoint
-  std::vector<std::string> notes;  // weights that are rounded, another --caffe, drawn weights that stay, other inputs
+  // Weights that are rounded, another --caffe, drawn weights that stay, other inputs; with "warning: " or "note: ".
+  std::vector<std::string> notes;
   // "12 of 14 tensors taken; new: head/W, head/b"
   std::string line() const;
   // A line for each tensor.

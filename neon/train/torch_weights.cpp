@@ -223,7 +223,12 @@ bool is_pickled(const std::string& path) {
 
 TensorFile load_weights(const std::string& given, const TakingNet& net, std::vector<std::string>& messages) try {
   const std::string path = follow_links(given);
-  if (!is_of_torch(path)) return load_checkpoint(given, messages);
+  if (!is_of_torch(path)) {
+    std::vector<std::string> warnings;
+    TensorFile out = load_checkpoint(given, warnings);
+    for (const std::string& warning : warnings) messages.push_back("warning: " + warning);
+    return out;
+  }
   const TensorFile file = read_safetensors(path);
   return Conversion(file, given, net).run(messages);
 } catch (const Error& error) {

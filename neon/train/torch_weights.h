@@ -11,8 +11,9 @@ namespace neon {
 // has the name of a module, layers take the modules in the order of a family of torchvision's (torch_families.h). An
 // evaluation gives PyTorch's outputs: eps, biases before batch norm and the scale of dropout are evened out.
 //
-// Adds warnings and notes to `messages`. Throws a data error for a file that is neither, and a config error where no
-// layer has a module, or where a layer has another shape than its module. Only the last layer may: it then begins anew.
+// Adds lines with "warning: " or "note: " before them to `messages`. Throws a data error for a file that is neither,
+// and a config error where no layer has a module, or where a layer has another shape than its module. Only the last
+// layer may: it then begins anew.
 TensorFile load_weights(const std::string& path, const TakingNet& net, std::vector<std::string>& messages);
 
 }  // namespace neon

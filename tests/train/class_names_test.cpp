@@ -2,7 +2,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "datasets/sample_meaning_json.h"
 #include "neon/core/error.h"
+#include "neon/train/checkpoint.h"
+#include "tests/support/temp_folder.h"
 
 using namespace neon;
 using Names = std::vector<std::string>;
@@ -131,4 +134,29 @@ TEST_CASE("classes of a target among several get the numbers that their names ha
   Data other = data_of({"cat", "cow"});
   CHECK_THROWS_WITH(match_target_classes(other, trained, "m.safetensors", true),
                     Catch::Contains("photos: its classes are not those of m.safetensors; unknown to the net: 'cow'"));
+}
+
+TEST_CASE("targets with the names of a checkpoint's classes get its numbers, others keep theirs") {
+  const auto target = [](const char* name, const Names& classes) {
+    NamedTarget out;
+    out.name = name, out.kind = TargetKind::classes, out.names = classes, out.width = int64_t(classes.size());
+    return out;
+  };
+  SampleMeaning trained;
+  trained.sample = {3};
+  trained.targets = {target("colour", {"blue", "red"}), target("size", {"big", "small"})};
+  TempFolder folder;
+  const std::string path = folder / "m.safetensors";
+  const MeaningTexts texts = write_meaning(trained, "t.csv");
+  CheckpointSaver(path, 0).save({{}, {{"neon.data", texts.data}, {"neon.classes", texts.classes}}}, 1);
+  Data data;
+  data.targets = {target("size", {"small", "large"}), target("colour", {"red", "blue"})};
+  data.train.targets = Tensor(DType::f32, {2, 2});
+  for (int64_t i = 0; i < 4; ++i) data.train.targets.set(i, i < 2 ? 0 : 1);
+  match_classes_of_weights(data, path);
+  CHECK(data.targets[0].names == Names{"small", "large"});
+  CHECK(data.targets[1].names == Names{"blue", "red"});
+  for (int64_t i = 0; i < 4; ++i) CHECK(data.train.targets.at(i) == (i == 1 || i == 2 ? 1 : 0));
+  match_classes_of_weights(data, folder / "none.safetensors");
+  CHECK(data.targets[1].names == Names{"blue", "red"});
 }
