@@ -1,7 +1,9 @@
 #include "layers/layer.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "backends/graph/draw_places.h"
 #include "layers/default_init.h"
 #include "layers/signs.h"
 
@@ -112,8 +114,11 @@ void LayerContext::update_state(Expr state, Expr value) {
 
 Expr draw_for_samples(LayerContext& context, const Shape& shape, const std::string& stream) {
   const BatchShare& share = context.share;
-  const int64_t first = share.count ? share.first * (shape.elements() / share.count) : 0;
-  return context.expr(uniform(context.graph, shape, context.seed, stream, first));
+  DrawPlaces places;
+  if (context.sequences > 0)
+    places = draws_by_sample(share.count ? share.first : 0, shape.elements() / context.sequences);
+  else if (share.count) places.first = share.first * (shape.elements() / share.count);
+  return context.expr(uniform(context.graph, shape, context.seed, stream, places));
 }
 
 // The variable of a carried state: a row for each stream.
@@ -241,6 +246,14 @@ Expr unsplit_steps(const LayerContext& context, Expr x) {
   return sequences.value() ? sequences : x;
 }
 
+int64_t sequences_of(const LayerContext& context, const std::vector<Expr>& inputs) {
+  for (const Expr& x : inputs) {
+    const Expr steps = unsplit_steps(context, x);
+    if (context.is_sequence(steps) || context.are_tokens(steps)) return steps.shape()[0];
+  }
+  return 0;
+}
+
 }  // namespace
 
 Expr apply_layer(const Layer& layer, LayerContext& context, const std::vector<Expr>& inputs) {
@@ -255,7 +268,9 @@ Expr apply_layer(const Layer& layer, LayerContext& context, const std::vector<Ex
     if (taken.back().value() != whole.value()) move_dropped(context, whole, taken.back());
   }
   const int64_t weights_before = context.weights_read;
+  const int64_t outer = std::exchange(context.sequences, sequences_of(context, taken));
   const Expr y = layer.forward_all(context, taken);
+  context.sequences = outer;
   keep_steps(context, unsplit_steps(context, inputs[0]), y);
   const bool has_weights = context.weights_read > weights_before;
   if (!has_weights || layer.way_of_zeros() == WayOfZeros::kept) pass_dropped(context, layer, taken, y);

@@ -202,6 +202,7 @@ class LayerContext {
   bool decodes = false;      // a decoder is to predict labels step by step
   Value decoded;             // (N,L) i32: these predictions; or invalid
   std::string layer;         // name of the layer that is describing itself
+  int64_t sequences = 0;     // among the samples of its inputs; 0 where these have no steps
   int64_t weights_read = 0;  // parameters and states that layers have asked for
   Sharing sharing;
   std::string shapes;  // from the samples to the net's outputs, layer by layer, for messages
@@ -307,7 +308,8 @@ constexpr const char* kStreamStart = "stream_start";
 // The number behind LayerContext::share_of_batch.
 constexpr const char* kShareOfBatch = "share_of_batch";
 
-// Random numbers for samples (N,...) or steps (N T,...): the numbers that these samples have in the whole batch.
+// Random numbers for samples (N,...) or steps (N T,...): the numbers that these samples have in the whole batch. Where
+// the layer's inputs are sequences, a step has the same numbers however many steps follow.
 Expr draw_for_samples(LayerContext& context, const Shape& shape, const std::string& stream);
 
 class Container;

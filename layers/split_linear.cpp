@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/graph/draw_places.h"
 #include "backends/graph/op.h"
 #include "backends/graph/ops.h"
 
@@ -257,7 +258,10 @@ std::vector<Expr> draws_for_features(LayerContext& context, Expr x, const std::s
   Graph& graph = context.graph;
   const SplitParts& split = context.split.of(x);
   const int64_t own = x.shape()[0];
-  const Value all = uniform(graph, {split.all, features_of(context, x)}, context.seed, stream);
+  const Shape shape{split.all, features_of(context, x)};
+  const Expr& steps = split.sequences;
+  const DrawPlaces places = steps.value() ? draws_by_sample(0, steps.shape()[1] * shape[1]) : DrawPlaces();
+  const Value all = uniform(graph, shape, context.seed, stream, places);
   const Value of_rank = transpose(graph, slice(graph, all, 1, own * context.share.of.rank, own), {1, 0});
   std::vector<Expr> out;
   for (const SplitPart& part : split.parts) out.push_back(context.expr(columns_of(graph, of_rank, part)));

@@ -84,7 +84,7 @@ class AttentionBlocks : public Kernel {
   const elementwise::BlockFunction<R> exp_;
   double keep_ = 1;
   elementwise::RandomKey key_{};
-  int64_t first_sample_ = 0;  // the place of sample 0 among those that draw
+  DrawPlaces places_;
 };
 
 // A kernel in f32 or f64, as the type of its first input asks for.

@@ -17,7 +17,8 @@ AttentionBlocks<R>::AttentionBlocks(const LoweredKernel& kernel, Context& contex
   if (!drops_) return;
   keep_ = kernel.attributes.real("keep");
   key_ = {uint64_t(kernel.attributes.integer("seed")), hash_name(kernel.attributes.string("stream")), 0};
-  if (kernel.attributes.has("first")) first_sample_ = kernel.attributes.integer("first");
+  const int64_t first = kernel.attributes.has("first") ? kernel.attributes.integer("first") : 0;
+  places_ = draws_of_weights(first, s_.heads, s_.queries, s_.keys);
 }
 
 template <typename R>
@@ -57,8 +58,8 @@ void AttentionBlocks<R>::draw_kept(const Run& run, int64_t n, int64_t head, int6
                                    R* kept) const {
   float draws[kAttentionBlock];
   const elementwise::RandomKey key{key_.seed, key_.id, run.step};
-  const int64_t element = (((first_sample_ + n) * s_.heads + head) * s_.queries + t) * s_.keys + first;
-  elementwise::active_level().random->uniform_f32(key, uint64_t(element), draws, keys);
+  const uint64_t place = places_.of(((n * s_.heads + head) * s_.queries + t) * s_.keys + first);
+  elementwise::active_level().random->uniform_f32(key, place, draws, keys);
   for (int64_t j = 0; j < keys; ++j) kept[j] = draws[j] < float(keep_) ? R(1 / keep_) : R(0);
 }
 

@@ -271,7 +271,7 @@ RegisterPlan<R> plan_register(const Instruction& i, Context& context) {
     case Instruction::Kind::uniform:
       out.seed = i.seed;
       out.stream = hash_name(i.name);
-      out.first_drawn = i.first;
+      out.drawn = i.places;
       break;
     case Instruction::Kind::reduce:
       out.reduction = i.op->traits.reduction;

@@ -70,7 +70,7 @@ struct RegisterPlan {
   double number = 0;
   Walk iota_rows, iota_columns;
   uint64_t seed = 0, stream = 0;
-  int64_t first_drawn = 0;
+  DrawPlaces drawn;
   Reduction reduction = Reduction::sum;
   int known = 0;  // tall: the pass from which on it can be computed
   int reduction_slot = -1;

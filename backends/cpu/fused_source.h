@@ -6,14 +6,17 @@
 
 namespace neon::cpu {
 
-// Elements first .. first + n - 1 of a register's stream.
+// The numbers of elements first .. first + n - 1.
 template <typename R>
 void draw(const RegisterPlan<R>& reg, const Run& run, int64_t first, R* to, int64_t n) {
   const elementwise::Random& random = *elementwise::active_level().random;
   const elementwise::RandomKey key{reg.seed, reg.stream, run.step};
-  first += reg.first_drawn;
-  if constexpr (std::is_same_v<R, float>) random.uniform_f32(key, uint64_t(first), to, n);
-  else random.uniform_f64(key, uint64_t(first), to, n);
+  while (n > 0) {
+    const int64_t count = std::min(n, reg.drawn.run_from(first));
+    if constexpr (std::is_same_v<R, float>) random.uniform_f32(key, reg.drawn.of(first), to, count);
+    else random.uniform_f64(key, reg.drawn.of(first), to, count);
+    first += count, to += count, n -= count;
+  }
 }
 
 template <typename R>

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "backends/elementwise/kernels.h"
+#include "backends/graph/draw_places.h"
 #include "backends/graph/histogram.h"
 #include "backends/graph/op.h"
 #include "backends/graph/ops.h"
@@ -119,11 +120,17 @@ void iota(PlainArguments& a) {
   for (int64_t i = 0; i < y.elements(); ++i) y.set(i, double(i / inner % size));
 }
 
+// Number `place` of a fresh stream.
+double drawn_at(const Stream& stream, uint64_t place) {
+  Stream at = stream.after(int64_t(place / 4 * 2));
+  for (uint64_t k = place % 4; k > 0; --k) at.bits();
+  return uniform_from_bits(at.bits());
+}
+
 void uniform(PlainArguments& a) {
-  Stream stream(uint64_t(a.node.attributes.integer("seed")), a.node.attributes.string("stream"), a.step);
-  const int64_t first = a.node.attributes.has("first") ? a.node.attributes.integer("first") : 0;
-  for (int64_t i = 0; i < first; ++i) stream.bits();
-  for (int64_t i = 0; i < a.outputs[0].elements(); ++i) a.outputs[0].set(i, uniform_from_bits(stream.bits()));
+  const Stream stream(uint64_t(a.node.attributes.integer("seed")), a.node.attributes.string("stream"), a.step);
+  const DrawPlaces places = draw_places(a.node.attributes);
+  for (int64_t i = 0; i < a.outputs[0].elements(); ++i) a.outputs[0].set(i, drawn_at(stream, places.of(i)));
 }
 
 void keyed_uniform(PlainArguments& a) {
@@ -133,10 +140,9 @@ void keyed_uniform(PlainArguments& a) {
   Tensor& y = a.outputs[0];
   const int64_t columns = y.shape()[1];
   for (int64_t n = 0; n < y.shape()[0]; ++n) {
-    const int64_t first = keys[size_t(2 * n)] * columns;
-    Stream stream = Stream(seed, name, uint64_t(keys[size_t(2 * n + 1)])).after(first / 4 * 2);
-    for (int64_t k = first / 4 * 4; k < first; ++k) stream.bits();
-    for (int64_t c = 0; c < columns; ++c) y.set(n * columns + c, uniform_from_bits(stream.bits()));
+    const uint64_t first = uint64_t(keys[size_t(2 * n)]) * uint64_t(columns);
+    const Stream stream(seed, name, uint64_t(keys[size_t(2 * n + 1)]));
+    for (int64_t c = 0; c < columns; ++c) y.set(n * columns + c, drawn_at(stream, first + uint64_t(c)));
   }
 }
 

@@ -12,8 +12,8 @@ struct Draws {
   u64 step;
   // Whether the weight of a query and a key stays, in training with dropout.
   __device__ __forceinline__ bool keeps(int sample, int head, int query, int key) const {
-    const u64 row = (u64(sample) * kHeads + head) * kQueries + query;
-    return uniform(kSeed, kStream, step, row * kKeys + key) < kKeep;
+    const u64 of_head = (u64(kFirstSample + sample) * kHeads + head) * kDrawsOfSample;
+    return uniform(kSeed, kStream, step, of_head + u64(query) * kDrawsOfQuery + u64(key)) < kKeep;
   }
 };
 

@@ -2,6 +2,7 @@
 #include "backends/cuda/attention_plan.h"
 #include "backends/cuda/code_text.h"
 #include "backends/cuda/op_writer.h"
+#include "backends/graph/draw_places.h"
 #include "backends/graph/ops.h"
 #include "neon/core/random.h"
 
@@ -49,7 +50,9 @@ class AttentionWriter {
                 ";\nconstexpr float kScale = ", code_.literal(case_.scale).substr(1),
                 ", kKeep = ", code_.literal(drops ? a.real("keep") : 1).substr(1),
                 ";\nconstexpr u64 kSeed = ", drops ? uint64_t(a.integer("seed")) : 0,
-                "ull, kStream = ", drops ? hash_name(a.string("stream")) : 0, "ull;\n", head,
+                "ull, kStream = ", drops ? hash_name(a.string("stream")) : 0,
+                "ull, kFirstSample = ", drops && a.has("first") ? a.integer("first") : 0,
+                "ull, kDrawsOfSample = ", kDrawsOfSample, "ull, kDrawsOfQuery = ", kDrawsOfQuery, "ull;\n", head,
                 plan_.tensor ? tensor : plain, plan_.tensor && gradient_ ? gradient : "");
   }
 

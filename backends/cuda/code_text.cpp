@@ -167,20 +167,27 @@ std::string CodeText::call(const Instruction& i, RegisterName input) const {
 
 namespace {
 
-std::string drawn_element(const Instruction& i, const std::string& element) {
-  return i.first ? text("u64(", i.first, ") + ", element) : element;
+// The place in the stream of an element, whose number is the variable `element`.
+std::string drawn_place(const Instruction& i, const std::string& element) {
+  const DrawPlaces& places = i.places;
+  std::string out = places.first ? text("u64(", places.first, ") + ") : "", rest = element;
+  for (size_t n = 0; n < places.lengths.size(); ++n) {
+    out += text("u64(", rest, " / ", places.lengths[n], ") * ", places.strides[n], "ull + ");
+    rest += text(" % ", places.lengths[n]);
+  }
+  return text(out, "u64(", rest, ")");
 }
 
 }  // namespace
 
 std::string CodeText::uniform(const Instruction& i, const std::string& element) const {
   return text("R(uniform(", i.seed, "ull, ", hash_name(i.name), "ull, record[", kRecordStep, "], ",
-              drawn_element(i, element), "))");
+              drawn_place(i, element), "))");
 }
 
 std::string CodeText::uniform_pack(const Instruction& i, const std::string& element, const std::string& out) const {
   return text("uniform_all(", i.seed, "ull, ", hash_name(i.name), "ull, record[", kRecordStep, "], ",
-              drawn_element(i, element), ", ", out, ")");
+              drawn_place(i, element), ", ", out, ")");
 }
 
 std::string CodeText::scalar_value(const Instruction& i, RegisterName input) {

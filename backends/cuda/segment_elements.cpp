@@ -61,7 +61,7 @@ std::string SegmentElements::value(int reg) const {
   }
   if (i.kind == Instruction::Kind::iota) return text("R(", segment_.domain[i.axis] > 1 ? coordinate(i.axis) : "0", ")");
   if (i.kind == Instruction::Kind::uniform && i.reach != Reach::scalar)
-    return code_.uniform(i, i.reach == Reach::full ? "u64(e)" : "u64(k)");
+    return code_.uniform(i, i.reach == Reach::full ? "e" : "k");
   return code_.scalar_value(i, [](int input) { return name(input); });
 }
 
@@ -94,7 +94,10 @@ namespace {
 
 // Whether neighbouring elements are drawn four at a time: a block of the stream has four.
 bool draws_four(const Instruction& i, int width) {
-  return i.kind == Instruction::Kind::uniform && i.reach == Reach::full && width % 4 == 0 && i.first % 4 == 0;
+  if (i.kind != Instruction::Kind::uniform || i.reach != Reach::full || width % 4 != 0) return false;
+  const auto whole = [](int64_t numbers) { return numbers % 4 == 0; };
+  return whole(i.places.first) && std::ranges::all_of(i.places.strides, whole) &&
+         (i.places.lengths.empty() || i.places.lengths.back() % width == 0);
 }
 
 }  // namespace
@@ -203,7 +206,7 @@ SegmentElements::Loads SegmentElements::loads(int level, const Needs& needs, con
     if (!needs[n] || cached[n] || width_ == 1) continue;
     if (draws_four(i, width_)) {
       out.variables += text("      float l", n, "[", width_, "];\n");
-      out.reads += text("        ", code_.uniform_pack(i, "u64(e)", text("l", n)), ";\n");
+      out.reads += text("        ", code_.uniform_pack(i, "e", text("l", n)), ";\n");
     }
     const bool put = is_put_before(int(n), level);
     if (!put && (!is_full_load(int(n)) || access(i, width_) == Access::each)) continue;

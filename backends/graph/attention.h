@@ -11,7 +11,7 @@ struct AttentionOptions {
   double scale = 1;     // of the products of queries and keys
   bool causal = false;  // query t sees the keys 0 .. t + S - T alone: of as many keys as queries, none that follow it
   // Below 1: each weight stays with this probability and is divided by it, otherwise it is 0. Draws are keyed by seed,
-  // stream, step and the weight's place in (N,H,T,S).
+  // stream, step, and the weight's sample, head, query and key.
   double keep = 1;
   uint64_t seed = 0;
   std::string stream = {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/graph/draw_places.h"
 #include "backends/graph/ops.h"
 
 namespace neon {
@@ -40,8 +41,14 @@ Value iota(Graph& graph, const Shape& shape, int axis) {
 }
 
 Value uniform(Graph& graph, const Shape& shape, uint64_t seed, const std::string& stream, int64_t first) {
-  const Attributes attributes{{"shape", list(shape)}, {"seed", int64_t(seed)}, {"stream", stream}};
-  return graph.add("uniform", {}, first ? attributes.with("first", first) : attributes);
+  return uniform(graph, shape, seed, stream, DrawPlaces{first});
+}
+
+Value uniform(Graph& graph, const Shape& shape, uint64_t seed, const std::string& stream, const DrawPlaces& places) {
+  Attributes attributes{{"shape", list(shape)}, {"seed", int64_t(seed)}, {"stream", stream}};
+  if (places.first) attributes = attributes.with("first", places.first);
+  if (!places.lengths.empty()) attributes = attributes.with("lengths", places.lengths).with("strides", places.strides);
+  return graph.add("uniform", {}, attributes);
 }
 
 Value keyed_uniform(Graph& graph, Value keys, int64_t columns, uint64_t seed, const std::string& stream) {

@@ -198,7 +198,7 @@ class CodeWriter {
       out.kind = Instruction::Kind::uniform;
       out.name = node.attributes.string("stream");
       out.seed = uint64_t(node.attributes.integer("seed"));
-      if (node.attributes.has("first")) out.first = node.attributes.integer("first");
+      out.places = draw_places(node.attributes);
     } else {
       const int offset = kernel.segments[part].domain.rank() - graph_.shape(value).rank();
       out.kind = Instruction::Kind::iota;

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/graph/graph.h"
+#include "backends/graph/draw_places.h"
 
 namespace neon {
 
@@ -22,8 +22,8 @@ struct Instruction {
     record,    // the scalar `name` of the step record
     constant,  // `number`
     iota,      // index along `axis` of the domain
-    uniform,   // random numbers of stream `name`, `seed`, from `first` on by the element's index; a single one is
-               // `first`
+    uniform,   // random numbers of stream `name`, `seed`, at `places` by the element's index; a single one is
+               // the first
     compute,   // `op`, an elementwise op, of `inputs`; cast and broadcast are compute with row identity
     reduce,    // `op` sum, max, min or argmax of `inputs[0]` over the reduced axes; the result is kept
     total,     // (post only) result of totals[index_of_total] of segment `segment`
@@ -36,7 +36,8 @@ struct Instruction {
   // A load's strides, in elements for each axis of the domain; 0 repeats. In a gather, axis 0 is that of `index`, and
   // strides[0] is the length of a row of `value`.
   std::vector<int64_t> strides;
-  int64_t first = 0;  // of a slice, or of random numbers
+  int64_t first = 0;  // of a slice
+  DrawPlaces places;
   std::string name;
   uint64_t seed = 0;
   double number = 0;

@@ -5,6 +5,7 @@
 // of the arithmetic. So softmax(z) = exp(z - sums) (Dao et al. 2022):
 //   dv = softmax' g, dz = softmax (g v' - sum(g y)), dq = scale dz k, dk = scale dz' q
 #include "backends/graph/attention.h"
+#include "backends/graph/draw_places.h"
 #include "backends/graph/flops.h"
 #include "backends/graph/ops.h"
 
@@ -90,8 +91,9 @@ class AttentionParts {
   Expr kept(Expr matrix) const {
     if (!attributes_.has("keep")) return matrix;
     const int64_t sample = attributes_.has("first") ? attributes_.integer("first") : 0;
+    const DrawPlaces places = draws_of_weights(sample, s_.heads, s_.queries, s_.keys);
     const Expr draw(graph_, uniform(graph_, matrix.shape(), uint64_t(attributes_.integer("seed")),
-                                    attributes_.string("stream"), sample * s_.heads * s_.queries * s_.keys));
+                                    attributes_.string("stream"), places));
     const double keep = attributes_.real("keep");
     return matrix * (cast(apply("less", draw, draw.constant(keep)), arithmetic_) * (1 / keep));
   }

@@ -12,6 +12,7 @@ struct AttentionCase {
   bool causal = false;
   std::vector<double> lengths = {};
   double keep = 1;
+  int64_t first = 0;
 };
 
 std::vector<AttentionCase> all_attention_cases() {
@@ -27,6 +28,7 @@ std::vector<AttentionCase> all_attention_cases() {
           {1, 70, 70, 2, 1, 8, true},
           {2, 37, 150, 2, 2, 20, false, {150, 65}},
           {2, 150, 160, 4, 2, 16, true, {160, 70}, 0.75},
+          {2, 5, 70, 2, 1, 16, false, {}, 0.5, 3},
           {1, 140, 200, 2, 1, 128},
           {1, 290, 290, 1, 1, 40, true},
           {1, 130, 131, 1, 1, 64, true}};
@@ -41,10 +43,11 @@ std::vector<AttentionCase> tiled_cases() {
 std::vector<OpCase> cases_of(const std::vector<AttentionCase>& cases, const std::string& op) {
   const bool gradient = op.ends_with("_grad");
   std::vector<OpCase> out;
-  for (const auto& [n, t, s, h, kv, d, causal, lengths, keep] : cases) {
+  for (const auto& [n, t, s, h, kv, d, causal, lengths, keep, first] : cases) {
     // Products of queries and keys have a deviation of 2/3.
     Attributes attributes = {{"scale", 0.5 / std::sqrt(double(d))}, {"causal", int64_t(causal)}};
     if (keep < 1) attributes = attributes.with("keep", keep).with("seed", int64_t(9)).with("stream", std::string("a"));
+    if (first > 0) attributes = attributes.with("first", first);
     OpCase c{op,
              text(n, " samples, ", t, " queries of ", h, " heads, ", s, " keys of ", kv, ", size ", d, ", ", attributes,
                   lengths.empty() ? "" : ", padded"),

@@ -110,6 +110,24 @@ std::vector<OpCase> matmul_cases(const std::string& op, const Shape& batch) {
   return out;
 }
 
+// Numbers whose axes lie apart in their stream.
+void add_spaced_draws(std::vector<OpCase>& out) {
+  const auto add = [&](const Shape& shape, int64_t first, const Axes& lengths, const Axes& strides) {
+    const Attributes places = {{"first", first}, {"lengths", lengths}, {"strides", strides}};
+    const Attributes attributes = {{"shape", Axes(shape.begin(), shape.end())},
+                                   {"seed", int64_t(7)},
+                                   {"stream", std::string("s")},
+                                   {"first", first},
+                                   {"lengths", lengths},
+                                   {"strides", strides}};
+    out.push_back({"uniform", text(shape, " ", places), {}, attributes, 1, "fused"});
+  };
+  const int64_t far = int64_t(1) << 40;
+  add({3, 4, 6}, 0, {24}, {far}), add({5, 37, 64}, 2 * far, {37 * 64}, {far}), add({15, 13}, 0, {65}, {far});
+  add({4, 1, 1}, far, {1}, {far}), add({40, 8}, 1, {16}, {22}), add({2, 3, 5, 7}, 6 * far, {35, 7}, {far, 1 << 20});
+  add({3, 2, 33, 64}, 0, {33 * 64, 64}, {far, 1 << 20});
+}
+
 std::vector<OpCase> source_cases(const std::string& op) {
   std::vector<OpCase> out;
   for (const Shape& shape : {Shape{7}, Shape{3, 5}, Shape{1, 1}, Shape{2, 1, 3}, Shape{0, 2}, Shape{37, 263}}) {
@@ -123,6 +141,7 @@ std::vector<OpCase> source_cases(const std::string& op) {
     for (int64_t axis = 0; axis < shape.rank(); ++axis)
       out.push_back({op, text(shape, " axis ", axis), {}, {{"shape", sizes}, {"axis", axis}}, 1, fast});
   }
+  if (op == "uniform") add_spaced_draws(out);
   return out;
 }
 

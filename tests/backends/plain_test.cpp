@@ -282,6 +282,40 @@ TEST_CASE("plain moves") {
   });
 }
 
+namespace {
+
+// Number `place` of the case's stream at that step.
+double number_at(const OpCase& c, uint64_t step, uint64_t place) {
+  const auto seed = uint64_t(c.attributes.integer("seed")), id = hash_name(c.attributes.string("stream"));
+  const uint64_t block = place / 4;
+  const Philox4 bits = philox({uint32_t(block), uint32_t(block >> 32) ^ uint32_t(step >> 32),
+                               uint32_t(id) ^ uint32_t(step), uint32_t(id >> 32)},
+                              {uint32_t(seed), uint32_t(seed >> 32)});
+  return double(uniform_from_bits(bits[place % 4]));
+}
+
+// The places of the case's elements, counted one by one: where a length is full, the next one begins a stride after it.
+std::vector<uint64_t> places_of(const OpCase& c, int64_t elements) {
+  const bool spaced = c.attributes.has("lengths");
+  const std::vector<int64_t> lengths = spaced ? c.attributes.integers("lengths") : std::vector<int64_t>{},
+                             strides = spaced ? c.attributes.integers("strides") : lengths;
+  const uint64_t first = c.attributes.has("first") ? uint64_t(c.attributes.integer("first")) : 0;
+  std::vector<uint64_t> begins(lengths.size(), first), out;
+  for (uint64_t place = first; int64_t(out.size()) < elements; ++place) {
+    const auto full = std::ranges::find_if(
+        lengths, [&](int64_t length) { return !out.empty() && int64_t(out.size()) % length == 0; });
+    if (full != lengths.end()) {
+      const size_t axis = size_t(full - lengths.begin());
+      place = begins[axis] + uint64_t(strides[axis]);
+      std::fill(begins.begin() + int64_t(axis), begins.end(), place);
+    }
+    out.push_back(place);
+  }
+  return out;
+}
+
+}  // namespace
+
 TEST_CASE("plain sources") {
   each_case("iota", [](const OpCase& c, const CaseRun& run) {
     const Tensor& y = run.outputs[0];
@@ -289,22 +323,18 @@ TEST_CASE("plain sources") {
     each_index(y.shape(), [&](const Index& at) { REQUIRE(y.at(flat(y.shape(), at)) == double(at[axis])); });
   });
   each_case("uniform", [](const OpCase& c, const CaseRun& run) {
-    Stream stream(uint64_t(c.attributes.integer("seed")), c.attributes.string("stream"), 3);  // run_case's step
     const Tensor& y = run.outputs[0];
-    for (int64_t i = 0; i < y.elements(); ++i) REQUIRE(y.at(i) == double(uniform_from_bits(stream.bits())));
+    const std::vector<uint64_t> places = places_of(c, y.elements());
+    for (int64_t i = 0; i < y.elements(); ++i)
+      REQUIRE(y.at(i) == number_at(c, 3, places[size_t(i)]));  // run_case's step
   });
   each_case("keyed_uniform", [](const OpCase& c, const CaseRun& run) {
-    const auto seed = uint64_t(c.attributes.integer("seed")), id = hash_name(c.attributes.string("stream"));
     const Tensor &keys = run.inputs[0], &y = run.outputs[0];
     const int64_t columns = y.shape()[1];
     for (int64_t i = 0; i < y.elements(); ++i) {
       const auto row = i / columns;
       const auto element = uint64_t(keys.at(2 * row)) * uint64_t(columns) + uint64_t(i % columns);
-      const auto step = uint64_t(keys.at(2 * row + 1)), block = element / 4;
-      const Philox4 bits = philox({uint32_t(block), uint32_t(block >> 32) ^ uint32_t(step >> 32),
-                                   uint32_t(id) ^ uint32_t(step), uint32_t(id >> 32)},
-                                  {uint32_t(seed), uint32_t(seed >> 32)});
-      REQUIRE(y.at(i) == double(uniform_from_bits(bits[element % 4])));
+      REQUIRE(y.at(i) == number_at(c, uint64_t(keys.at(2 * row + 1)), element));
     }
   });
 }

@@ -94,6 +94,19 @@ std::vector<std::string> windows_by_step() {
           "{BiBNRNN: {output_size: 3, " + kInit + "}}"};
 }
 
+// Layers that draw random numbers for steps.
+std::vector<std::string> draws_by_step() {
+  const std::string relu = "activation: RReLU", affine = "{Affine: {nout: 4, " + kInit + ", ";
+  return {
+      "{Dropout: {keep: 0.5}}, " + cell("GRU") + ", {Dropout: {keep: 0.75}}",
+      affine + relu + "}}, {Activation: RReLU}, {Dropout: {keep: 0.5}}",
+      convolution("padding: 1, " + relu) + ", " + convolution("padding: 1, shared_bias: true, " + relu),
+      "{GatedMLP: {hidden: 5, " + kInit + ", " + relu + "}}",
+      affine + "activation: Tanh}}, {MultiHeadAttention: {heads: 2, dropout: 0.5, " + kInit + "}}",
+      affine + "activation: Tanh}}, {MultiHeadAttention: {heads: 4, causal: true, dropout: 0.25, " + kInit + "}}",
+      affine + "activation: Tanh}}, {MergeSum: [SkipNode, [" + cell("LSTM") + ", {StochasticDepth: {keep: 0.5}}]]}"};
+}
+
 // Windows that leave fewer steps, some none of a sample's own, and what makes one row of them.
 std::vector<std::string> windows_to_rows() {
   const std::string conv = convolution("activation: Rectlin"), strided = convolution("strides: 2, padding: 1");
@@ -118,6 +131,8 @@ std::vector<std::string> nets(bool tokens, bool of_steps) {
   if (!of_steps) out.push_back(begin + "RecurrentLast, " + end);
   for (const std::string& windows : of_steps ? windows_by_step() : windows_to_rows())
     out.push_back(begin + windows + ", " + end);
+  for (const std::string& draws : draws_by_step())
+    out.push_back(begin + draws + (of_steps ? ", " : ", RecurrentMean, {Dropout: {keep: 0.5}}, ") + end);
   return out;
 }
 
