@@ -18,9 +18,16 @@ bool takes_f64(const Graph& graph, const Node& node) {
 
 bool is_integer(DType dtype) { return dtype == DType::i32 || dtype == DType::i64; }
 
+constexpr int64_t kExact = int64_t(1) << 24;  // whole numbers up to it are exact in f32
+
 // Whether f32 may be too short for them: integers, or places along an axis.
 bool may_hold_large_integers(const TensorType& type) {
-  return is_integer(type.dtype) || std::ranges::any_of(type.shape, [](int64_t size) { return size > 1 << 24; });
+  return is_integer(type.dtype) || std::ranges::any_of(type.shape, [](int64_t size) { return size > kExact; });
+}
+
+// Whether it may count so many elements.
+bool may_count_many(const Graph& graph, const Node& node) {
+  return node.op->traits.reduction == Reduction::sum && graph.shape(node.inputs[0]).elements() > kExact;
 }
 
 // Whether the value of a node has other bits where f64 computes it from the same operands. `roles` may lack it.
@@ -64,6 +71,7 @@ DType arithmetic_of(const Graph& graph, const std::vector<int>& nodes, const std
   bool large = false;
   for (int n : nodes) {
     const Node& node = graph.node(n);
+    large = large || may_count_many(graph, node);
     for (Value input : node.inputs) large = large || may_hold_large_integers(graph.type(input));
     // A cast makes integers of what it takes.
     if (!rounds(graph, node)) large = large || may_hold_large_integers(graph.type(node.outputs[0]));

@@ -93,6 +93,15 @@ TEST_CASE("whole numbers that follow from f32 follow from rounded products") {
   }
 }
 
+TEST_CASE("whole numbers beyond those of f32 are counted") {
+  constexpr int64_t kRows = 4099, kColumns = 4097;  // 16793603, more than 2^24 and odd
+  Graph graph;
+  const Expr x(graph, graph.input("x", DType::f32, {1, 1}));
+  const Expr places(graph, iota(graph, {kRows, kColumns}, 1));
+  graph.output("y", cast(sum(apply("greater_equal", places, x), {0, 1}), DType::i32));
+  CHECK(run(graph, Tensor(DType::f32, {1, 1}), {}).front() == double(kRows * kColumns));
+}
+
 TEST_CASE("rows that are exact give f64 the numbers that they give f32") {
   constexpr int64_t kCount = 4096;
   int tried = 0;
