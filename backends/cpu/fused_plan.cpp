@@ -1,6 +1,7 @@
 #include "backends/cpu/fused_plan.h"
 
 #include <algorithm>
+#include <set>
 
 #include "backends/graph/op.h"
 #include "neon/core/random.h"
@@ -19,7 +20,7 @@ namespace {
 
 constexpr int64_t kTileBytes = 4096;                            // of a register, where the domain allows
 constexpr int64_t kOuterTileBytes = 32768;                      // whole columns take more
-constexpr int64_t kCacheBytes = 65536, kLeastPartBytes = 8192;  // of all buffers; of one
+constexpr int64_t kCacheBytes = 65536, kLeastPartBytes = 8192;  // of full registers; of one
 constexpr int64_t kWidestTallTile = 512;                        // columns; with more, rows of a tile would be too few
 
 // The loop of an op whose inputs in `mask` are single numbers; null if no such loop exists.
@@ -162,9 +163,14 @@ class Planner {
     plan_.column_tiles = tiles(plan_.columns, plan_.tile_columns);
   }
 
-  // Parts of a tall tile: as many rows as keep the buffers in the fastest cache, about.
+  // Parts of a tall tile: as many rows as keep the full registers of its passes in the fastest cache, about.
   void choose_parts() {
-    const int64_t bytes = std::clamp(kCacheBytes / std::max(plan_.buffers, 1), kLeastPartBytes, kOuterTileBytes);
+    std::set<int> buffers;
+    for (const auto& pass : plan_.passes)
+      for (int i : pass)
+        if (plan_.registers[size_t(i)].reach == Reach::full) buffers.insert(plan_.registers[size_t(i)].buffer);
+    const int64_t count = std::max<int64_t>(int64_t(buffers.size()), 1);
+    const int64_t bytes = std::clamp(kCacheBytes / count, kLeastPartBytes, kOuterTileBytes);
     plan_.part_rows =
         std::clamp<int64_t>(bytes / int64_t(sizeof(R)) / plan_.tile_columns, 1, std::max<int64_t>(plan_.tile_rows, 1));
   }
@@ -226,15 +232,16 @@ class Planner {
       reg.same_in_all_tiles = reg.reach == Reach::full && whole_rows &&
                               ((load && reg.load.rows_repeat && !reg.load.index) || (iota && reg.iota_rows.uniform(0)));
       if (reg.reach == Reach::full || reg.reach == Reach::kept) {
-        reg.buffer = reg.same_in_all_tiles ? plan_.buffers++ : take();
+        reg.stays = reg.same_in_all_tiles || (plan_.tall && reg.reach == Reach::kept);
+        reg.buffer = reg.stays ? plan_.buffers++ : take();
       }
       // A number spread over the tile, for loops that take no single numbers there, reductions and stores.
       if (reg.reach != Reach::full) reg.expanded = plan_.buffers++;
       for (int input = 0; input < i; ++input)
         if (last[size_t(input)] == i && plan_.registers[size_t(input)].buffer >= 0 &&
-            !plan_.registers[size_t(input)].same_in_all_tiles)
+            !plan_.registers[size_t(input)].stays)
           free.push_back(plan_.registers[size_t(input)].buffer);
-      if (last[size_t(i)] < 0 && reg.buffer >= 0 && !reg.same_in_all_tiles) free.push_back(reg.buffer);
+      if (last[size_t(i)] < 0 && reg.buffer >= 0 && !reg.stays) free.push_back(reg.buffer);
     }
     if (plan_.fold == Fold::outer) plan_.fold_buffer = plan_.buffers++;
   }

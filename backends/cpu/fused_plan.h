@@ -59,8 +59,9 @@ struct RegisterPlan {
   Instruction::Kind kind = Instruction::Kind::constant;
   const Op* op = nullptr;
   Reach reach = Reach::scalar;
-  int buffer = -1;    // block buffer for its elements
-  int expanded = -1;  // block buffer for a kept or single number spread over the tile
+  int buffer = -1;     // block buffer for its elements
+  bool stays = false;  // no other register takes the buffer
+  int expanded = -1;   // block buffer for a kept or single number spread over the tile
   bool same_in_all_tiles = false;
   std::vector<int> inputs;
   // compute: by mask of operands that are single numbers, may be null; reduce: what joins two parts

@@ -5,10 +5,12 @@
 
 #include "backends/cpu/fused_place.h"
 #include "backends/cpu/fused_source.h"
+#include "backends/elementwise/ask_for.h"
 
 namespace neon::cpu {
 
 constexpr int64_t kLeastWidth = 256;  // about, of a walk's repeated columns
+constexpr int64_t kPiece = 256;       // numbers of a loop over arrays in memory
 
 template <typename R>
 class TileRunner {
@@ -28,7 +30,7 @@ class TileRunner {
   void begin(const Run& run) {
     run_ = &run;
     fresh_ = true;
-    std::ranges::fill(spread_rows_, 0);
+    begin_columns();
     for (size_t i = 0; i < plan_.registers.size(); ++i)
       if (plan_.registers[i].reach == Reach::scalar) {
         R* place = static_cast<R*>(singles_.data()) + i * 16;
@@ -54,7 +56,7 @@ class TileRunner {
     const int64_t stack = at_.stack, column = at_.column;
     for (part_ = 0; part_ == 0 || !at_.is_last; ++part_) {
       fresh_ = at_.enter(tile, part_) || fresh_;
-      if (part_ == 0 && (at_.stack != stack || at_.column != column)) std::ranges::fill(spread_rows_, 0);
+      if (part_ == 0 && (at_.stack != stack || at_.column != column)) begin_columns();
       run_part(pass, tile, partials, columns);
     }
     part_ = 0;
@@ -92,12 +94,18 @@ class TileRunner {
         const int64_t row_tile = tile / plan_.column_tiles % plan_.row_tiles_of_stack();
         if (reg.known <= pass) registers_[size_t(i)] = columns.value(reg.reduction_slot) + at_.first_kept();
         else fold(reg, columns.partial(row_tile, reg.reduction_slot) + at_.first_kept());
-      } else if (reg.reach != Reach::scalar) {
+      } else if (reg.reach == Reach::full || (reg.reach == Reach::kept && new_columns_)) {
         evaluate(size_t(i));
       }
     }
     if (last) finish(tile, partials, Reach::full);
-    fresh_ = false;
+    fresh_ = new_columns_ = false;
+  }
+
+  // Numbers of the columns, and these repeated, hold for all parts with the same columns.
+  void begin_columns() {
+    new_columns_ = true;
+    std::ranges::fill(spread_rows_, 0);
   }
 
   // Numbers of the columns are repeated over some rows, so that loops are long where columns are few.
@@ -215,7 +223,34 @@ class TileRunner {
         }
       mask = 0;
     }
-    reg.functions[mask](inputs, to, full ? at_.elements() : at_.kept());
+    const int64_t n = full ? at_.elements() : at_.kept();
+    if (const unsigned far = full ? in_memory(reg) : 0) run_pieces(reg, inputs, mask, far, to, n);
+    else reg.functions[mask](inputs, to, n);
+  }
+
+  // The operands that lie in memory, not in a buffer, as bits.
+  unsigned in_memory(const RegisterPlan<R>& reg) const {
+    unsigned out = 0;
+    for (size_t k = 0; k < reg.inputs.size(); ++k) {
+      const RegisterPlan<R>& input = plan_.registers[size_t(reg.inputs[k])];
+      if (input.kind == Instruction::Kind::load && input.reach == Reach::full &&
+          registers_[size_t(reg.inputs[k])] != buffers_[size_t(input.buffer)])
+        out |= 1u << k;
+    }
+    return out;
+  }
+
+  // A loop in pieces, between which the cache is asked for what the next ones read.
+  static void run_pieces(const RegisterPlan<R>& reg, const R** inputs, unsigned single, unsigned far, R* to,
+                         int64_t n) {
+    for (int64_t first = 0; first < n; first += kPiece) {
+      const int64_t count = std::min(kPiece, n - first);
+      for (size_t k = 0; k < reg.inputs.size(); ++k)
+        if (far & (1u << k)) elementwise::ask_for(inputs[k], count);
+      reg.functions[single](inputs, to + first, count);
+      for (size_t k = 0; k < reg.inputs.size(); ++k)
+        if (!(single & (1u << k))) inputs[k] += count;
+    }
   }
 
   // Kept numbers repeated over the reduced indices of the part. In a pass over a tall segment, parts with the same
@@ -332,6 +367,7 @@ class TileRunner {
   int64_t part_ = 0;                  // of the tile
   bool stores_ = true;                // what is computed is stored at once
   bool fresh_ = true;                 // nothing in the buffers can be kept
+  bool new_columns_ = true;           // of a tall segment: nor can numbers of the columns
 };
 
 }  // namespace neon::cpu

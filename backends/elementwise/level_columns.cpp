@@ -1,6 +1,7 @@
 // Walks over columns, see level.h. Sums go to `width` places, so that a place adds up few numbers.
 // The texts build on one another, in this order.
 // clang-format off
+#include "backends/elementwise/ask_for.h"
 #include "backends/elementwise/level.h"
 #include "backends/elementwise/math.inc"
 #include "backends/elementwise/math_special.inc"
@@ -20,6 +21,8 @@ template <typename R, typename Body>
   const int64_t width = w.width, all = w.n;
   for (int64_t first = 0; first < all; first += width) {
     const int64_t n = all - first < width ? all - first : width;
+    ask_for(w.x + first, n);
+    if (w.g) ask_for(w.g + first, n);
 #pragma GCC ivdep
     for (int64_t k = 0; k < n; ++k) body(first + k, k);
   }
