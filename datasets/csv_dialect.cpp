@@ -5,7 +5,7 @@
 #include "datasets/csv.h"
 #include "datasets/csv_columns.h"
 #include "datasets/table_cell.h"
-#include "neon/core/error.h"
+#include "neon/core/message.h"
 
 namespace neon {
 
@@ -15,7 +15,16 @@ namespace {
 struct SplitSample {
   size_t cells = 0;                                 // of each line; 0: lines differ, or cannot be split so
   size_t points = 0, commas = 0, other_commas = 0;  // cells that are numbers with each; other cells with a comma
+  size_t clear_points = 0, clear_commas = 0;        // those among them that cannot be groups of three digits
 };
+
+// Whether a number with one mark may be a whole number in groups, as 1,100.
+bool may_be_grouped(std::string_view number, char mark) {
+  if (number.starts_with('-') || number.starts_with('+')) number.remove_prefix(1);
+  const size_t at = number.find(mark);
+  const bool digits = number.find_first_not_of("0123456789.,") == number.npos;
+  return digits && at >= 1 && at <= 3 && number[0] != '0' && number.size() == at + 4;
+}
 
 constexpr int kLinesLookedAt = 100;
 
@@ -29,9 +38,15 @@ SplitSample split_sample(std::string_view content, char delimiter) try {
     for (const CsvCell& cell : cells) {
       double value = 0;
       const bool comma = cell.text.find(',') != cell.text.npos;
-      if (comma && parse_number(cell.text, value, ',')) ++out.commas;
-      else if (comma) ++out.other_commas;
-      else if (cell.text.find('.') != cell.text.npos && parse_number(cell.text, value)) ++out.points;
+      if (comma && parse_number(cell.text, value, ',')) {
+        ++out.commas;
+        if (!may_be_grouped(cell.text, ',')) ++out.clear_commas;
+      } else if (comma) {
+        ++out.other_commas;
+      } else if (cell.text.find('.') != cell.text.npos && parse_number(cell.text, value)) {
+        ++out.points;
+        if (!may_be_grouped(cell.text, '.')) ++out.clear_points;
+      }
     }
   }
   return out;
@@ -51,23 +66,37 @@ char find_delimiter(std::string_view content, const std::string& name) {
   return ',';
 }
 
-}  // namespace
-
+// Whether the cells between such delimiters have decimal commas, and none a decimal point.
 bool has_decimal_commas(std::string_view content, char delimiter) {
   if (delimiter == ',') return false;
   const SplitSample split = split_sample(content, delimiter);
   return split.commas > 0 && split.points == 0;
 }
 
-bool has_decimal_points(std::string_view content, char delimiter) {
-  return split_sample(content, delimiter).points > 0;
+}  // namespace
+
+char find_decimal(std::string_view content, char delimiter, const std::string& decimal, char earlier) {
+  if (decimal != "auto") return decimal == "comma" ? ',' : '.';
+  if (delimiter == ',') return '.';
+  const SplitSample split = split_sample(content, delimiter);
+  if (earlier == ',') return split.clear_points > 0 && split.commas == 0 ? '.' : ',';
+  return split.clear_commas > 0 && split.points == 0 ? ',' : '.';
+}
+
+std::string other_decimal_text(std::string_view cell, char decimal) {
+  const char other = decimal == ',' ? '.' : ',';
+  double value = 0;
+  if (cell.find(other) == cell.npos || !parse_number(cell, value, other)) return "";
+  return decimal == ',' ? "; this table has decimal commas: write the number so, or set `decimal: point`"
+                        : "; this table has decimal points: write the number so";
 }
 
 CsvDialect find_dialect(std::string_view content, const std::string& name, const std::string& delimiter,
-                        const std::string& decimal) {
+                        const std::string& decimal, char earlier) {
   CsvDialect out;
   out.delimiter = delimiter == "auto" ? find_delimiter(content, name) : delimiter_of(delimiter);
-  const bool comma = decimal == "comma" || (decimal == "auto" && has_decimal_commas(content, out.delimiter));
+  const bool comma = earlier ? find_decimal(content, out.delimiter, decimal, earlier) == ','
+                             : decimal == "comma" || (decimal == "auto" && has_decimal_commas(content, out.delimiter));
   if (comma && out.delimiter == ',')
     fail(ErrorKind::config, "decimal: the comma separates the cells of ", name, "; say delimiter, too");
   out.decimal = comma ? ',' : '.';

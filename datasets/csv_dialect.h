@@ -9,13 +9,17 @@ struct CsvDialect {
   char delimiter = ',', decimal = '.';
 };
 
-// `delimiter` and `decimal` are as the parameters of CSV have them. Throws a config error where cells may be separated
-// in two ways.
+// `delimiter` and `decimal` are as the parameters of CSV have them; a table read before this one had the decimal
+// character `earlier`. Throws a config error where cells may be separated in two ways.
 CsvDialect find_dialect(std::string_view content, const std::string& name, const std::string& delimiter,
-                        const std::string& decimal);
+                        const std::string& decimal, char earlier = '\0');
 
-// Whether the cells between such delimiters have decimal commas, and none a decimal point.
-bool has_decimal_commas(std::string_view content, char delimiter);
-bool has_decimal_points(std::string_view content, char delimiter);
+// The decimal character of a table after one that had `earlier`: `decimal` where the spec gives one, else `earlier`,
+// unless numbers have the other character alone and some of them clearly so. 1.100 may be 1100, so that it shows
+// neither.
+char find_decimal(std::string_view content, char delimiter, const std::string& decimal, char earlier);
+
+// "; this table has decimal commas: ..." for a cell that is a number with the other decimal character; else "".
+std::string other_decimal_text(std::string_view cell, char decimal);
 
 }  // namespace neon

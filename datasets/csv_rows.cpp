@@ -5,6 +5,7 @@
 #include <exception>
 #include <limits>
 
+#include "datasets/csv_dialect.h"
 #include "datasets/line_pieces.h"
 #include "datasets/text_codes.h"
 #include "neon/core/threads.h"
@@ -353,8 +354,10 @@ std::string_view CsvRows::target(const CsvCell& cell, Part& part, const Table& t
 void CsvRows::fail_at_cell(const CsvReader& reader, const CsvCell& cell, size_t column, const Table& table,
                            const char* advice) const {
   const bool first = params_.header == "auto" && table.names.empty() && cell.at == first_[column].at;
-  reader.fail_at(cell.at, text(table.column_text(column), ": ", no_f32_text(cell.text, missing_, advice),
-                               first ? "; header: true takes this line for names" : ""));
+  const std::string other = other_decimal_text(cell.text, table.decimal);
+  reader.fail_at(cell.at,
+                 text(table.column_text(column), ": ", no_f32_text(cell.text, missing_, other.empty() ? advice : other),
+                      first ? "; header: true takes this line for names" : ""));
 }
 
 }  // namespace neon

@@ -21,7 +21,7 @@ class TableReader {
         plain_(plain),
         missing_(params.missing),
         file_(opened(path)),
-        dialect_(find_dialect(file_->head(), path, params.delimiter, params.decimal)),
+        dialect_(find_dialect(file_->head(), path, params.delimiter, params.decimal, former ? former->decimal : '\0')),
         reader_(file_->head(), dialect_.delimiter, path) {
     table_.path = path;
     table_.file = file_;

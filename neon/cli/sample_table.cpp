@@ -50,14 +50,6 @@ char delimiter_of(const std::string& content, const std::string& name, const Tab
   return in_cells != '\0' ? in_cells : own;
 }
 
-// A comma where the cells show decimal commas, or show nothing and the table trained with had them.
-char decimal_of(const std::string& content, char delimiter, const TableColumns& trained) {
-  if (delimiter == ',') return '.';
-  return trained.decimal == ',' && !has_decimal_points(content, delimiter) ? ','
-         : has_decimal_commas(content, delimiter)                          ? ','
-                                                                           : '.';
-}
-
 class SampleTable {
  public:
   SampleTable(const std::string& content, const std::string& name, const StoredData& stored,
@@ -66,7 +58,7 @@ class SampleTable {
         stored_(stored),
         trained_(stored.table),
         delimiter_(delimiter_of(content, name, stored.table)),
-        decimal_(decimal_of(content, delimiter_, stored.table)),
+        decimal_(find_decimal(content, delimiter_, stored.decimal, stored.table.decimal)),
         reader_(content, delimiter_, name),
         notes_(notes),
         missing_(stored.table.missing) {
@@ -206,8 +198,12 @@ class SampleTable {
     if (decimal_ == '.' && reader_.take_f32(to)) return;
     const CsvCell cell = reader_.cell();
     double value = 0;
-    if (!parse_f32(cell.text, value, decimal_)) reader_.fail_at(cell.at, no_f32_text(cell.text, missing_));
+    if (!parse_f32(cell.text, value, decimal_)) fail_at_number(cell);
     to = float(value);
+  }
+
+  [[noreturn]] void fail_at_number(const CsvCell& cell) const {
+    reader_.fail_at(cell.at, no_f32_text(cell.text, missing_, other_decimal_text(cell.text, decimal_)));
   }
 
   // The numbers of a cell, by the kind that its column had in training.
@@ -223,7 +219,7 @@ class SampleTable {
       return code.put_missing(to);
     }
     if (numbers && parse_f32(cell.text, value, decimal_)) return code.put_number(double(float(value)), to);
-    if (numbers) reader_.fail_at(cell.at, no_f32_text(cell.text, missing_));
+    if (numbers) fail_at_number(cell);
     if (code.put_text(cell.text, to)) return;
     if (code.kind != ColumnKind::category)
       reader_.fail_at(cell.at,

@@ -25,6 +25,7 @@ StoredData stored_data(const StoredRun& run, const Setting& spec) {
     for (const auto& entry : outputs->entries)
       for (const NamedTarget& target : out.targets)
         if (target.name == entry.key) out.outputs.push_back(target);
+  take_text(spec, "decimal", out.decimal);
   take_text(spec, "on_bad_sample", out.on_bad_sample);
   take_text(spec, "x_train", out.x_train);
   take_text(spec, "x_test", out.x_test);

@@ -9,6 +9,7 @@ namespace neon {
 
 struct StoredData : SampleMeaning {
   std::string checkpoint;                              // its path
+  std::string decimal = "auto";                        // CsvParams::decimal
   std::string on_bad_sample = "error";                 // ImageParams::on_bad_sample
   std::vector<NamedTarget> outputs;                    // targets, in the order of the net's outputs
   std::string x_train = "x_train", x_test = "x_test";  // names of the inputs in an .npz

@@ -189,6 +189,31 @@ class Evaluation(Case):
         self.neon("-r", "1", "-s", "t", self.spec(dataset="{CSV: {path: t.csv, ignore: id, standardize: false}}"), "--set", "layers[1].nout=2")
         return rows
 
+    def test_a_number_that_reads_two_ways_is_refused(self):
+        """1.100 is 1100 where decimals have commas, and 1,100 is 1100 where they have points; predict and eval agree."""
+        rows = [f"{i}@5;{2 * i + 1}" for i in range(40)]
+        for decimal, mark, other, more in (("comma", ",", ".", ["--set", "dataset.decimal=comma"]), ("auto", ",", ".", []), ("auto", ".", ",", [])):
+            self.write("t.csv", "x;y\n" + "".join(row.replace("@", mark) + "\n" for row in rows))
+            self.neon("-r", "1", "-b", "cpu", "-s", "m", "--overwrite", *more, self.write("s.yaml", "dataset: {CSV: {path: t.csv, test: 0, task: regression}}\n"
+                      "layers: [Affine: {nout: 1}]\ncost: MeanSquared\nmetrics: [MAE]\noptimizer: Adam\nepochs: 1\nbatch_size: 8\n"))
+            own = lambda *cells: self.write("n.csv", "x;y\n" + "".join(f"{cell};{k}\n" for k, cell in enumerate(cells)))
+            for cells in (["100", f"1{other}100"], [f"-2{other}500", "3"], [f"1{mark}5", f"1{other}100"]):
+                own(*cells)
+                line = 2 + [other in cell for cell in cells].index(True)
+                for verb in "predict", "eval":
+                    self.refused(3, verb, "m", "n.csv", says=[f"n.csv:{line}:1: ", f"expected a number, found '{cells[line - 2]}'; this table has decimal "
+                                                              + ("commas" if mark == "," else "points")])
+            # Other decimals that are clear are read, unless the spec says which there are.
+            own("2", f"1{other}5", f"0{other}125")
+            said = {"code": 3} if decimal == "comma" else {}
+            out = self.neon("predict", "m", "n.csv", **said)
+            self.neon("eval", "m", "n.csv", **said)
+            if decimal == "auto":
+                own("2", f"1{mark}5", f"0{mark}125")
+                self.assertEqual(self.neon("predict", "m", "n.csv").out, out.out)
+            else:
+                self.neon("predict", "m", "n.csv", "--set", "dataset.decimal=point")
+
     def test_predict_takes_columns_by_name(self):
         rows = self.write_table()
         def predicted(names, columns):

@@ -283,7 +283,7 @@ TEST_CASE("semicolons, tabs and decimal commas are found") {
   CHECK(coded("x\ty\tk\n1.5\t2\ta\n2\t3\tb\n").data.table.delimiter == '\t');
   CHECK(coded("2,5;1,5;3;c\n3,5;4;2;b\n1;2,5;1;b\n").data.sample == Shape{3});  // no header
   CHECK_THAT(table_refusal("x;c;k\n1,5;1;a\n2,5;2;b\n3.5;1;a\n", {{"test", "0"}, {"decimal", "comma"}}),
-             Catch::StartsWith("a.csv:4:1: column 'x': expected a number, found '3.5'"));
+             Catch::StartsWith("a.csv:4:1: column 'x': expected a number, found '3.5'; this table has decimal commas"));
   // A target is read by the same rule: 1.234 may be 1234.
   const std::string mixed = "x;c;y\n1,5;1;2,5\n2,5;2;3,5\n3,5;1;1.234\n", whole = "x;y\n1,5;0\n2,5;1\n3,5;1.000\n";
   CHECK_THAT(table_refusal(mixed, {{"test", "0"}, {"decimal", "comma"}}),
