@@ -1,8 +1,8 @@
 // neon lr-find SPEC: a short training whose learning rate grows from step to step until the cost does (Smith 2017).
-#include <algorithm>
 #include <cmath>
 
 #include "neon/cli/chart.h"
+#include "neon/cli/rate_curve.h"
 #include "neon/cli/rehearsal.h"
 #include "neon/cli/verb.h"
 #include "neon/train/progress.h"
@@ -19,39 +19,13 @@ constexpr int64_t kFaulty = 10;  // a cost that grows within 1/10 of the steps d
 struct RisingRate : Schedule {
   explicit RisingRate(int64_t steps) : steps(steps) {}
   const void* params_address() const override { return nullptr; }
-  double rate(double, const Progress& at) const override { return at_step(at.step); }
+  double rate(double, const Progress& at) const override { return still ? 0 : at_step(at.step); }
   double at_step(int64_t step) const {
     return kLow * std::pow(kHigh / kLow, double(step) / double(std::max<int64_t>(steps - 1, 1)));
   }
   int64_t steps;
+  bool still = false;  // the weights stay as they are
 };
-
-// Running means of the costs, as far as they are below four times the least.
-std::vector<double> smoothed(const std::vector<double>& costs) {
-  constexpr double kKept = 0.9, kTooMuch = 4;
-  std::vector<double> out;
-  double mean = 0, least = INFINITY;
-  for (size_t k = 0; k < costs.size(); ++k) {
-    mean = kKept * mean + (1 - kKept) * costs[k];
-    out.push_back(mean / (1 - std::pow(kKept, double(k + 1))));
-    least = std::min(least, out.back());
-    if (k > 10 && out.back() > kTooMuch * std::fabs(least)) break;
-  }
-  return out;
-}
-
-// The step at which the curve falls most within some steps around it; 0 where it hardly falls.
-size_t steepest(const std::vector<double>& curve, size_t end) {
-  constexpr size_t kReach = 5;
-  constexpr double kNoticeable = 1e-3;
-  size_t best = 0;
-  double most = kNoticeable * std::fabs(curve.front());
-  for (size_t k = kReach; k + kReach <= end; ++k) {
-    const double fall = curve[k - kReach] - curve[std::min(k + kReach, curve.size() - 1)];
-    if (fall > most) most = fall, best = k;
-  }
-  return best;
-}
 
 int run_lr_find(const CommandLine& line) {
   // The means and the slope take some steps each, and the cost falls in a part of the curve only.
@@ -69,23 +43,28 @@ int run_lr_find(const CommandLine& line) {
     optimizer.common.schedule = Made<Schedule>(rising);
     made.options.epochs = steps;  // each has a step at least
   });
-  const std::vector<double> curve = smoothed(rehearsal.costs(steps));
-  if (int64_t(curve.size()) < steps / kFaulty)
+  const std::vector<double> risen = rehearsal.costs(steps);
+  rising->still = true;
+  print_each_message_once();
+  rehearsal.start_again();
+  const RateCurve curve = rate_curve(risen, rehearsal.costs(int64_t(risen.size())));
+  if (int64_t(curve.costs.size()) < steps / kFaulty)
     fail(ErrorKind::diverged, "the cost is not finite or grows from the first steps on, at a learning rate of ",
-         formatted("%.2g", rising->at_step(int64_t(curve.size()))),
+         formatted("%.2g", rising->at_step(int64_t(curve.costs.size()))),
          "; look for the fault in the data or the initial weights (neon check, neon data stats)");
-  const size_t least = size_t(std::ranges::min_element(curve) - curve.begin()), fall = steepest(curve, least);
   const auto rate = [&](size_t step) { return formatted("%.2g", rising->at_step(int64_t(step))); };
-  print_result(text(curve.size(), " steps with learning rates from ", rate(0), " to ", rate(curve.size() - 1),
-                    "; the cost, a running mean:"));
-  for (const std::string& row : chart_lines(curve, double(curve.size()), "steps")) print_result(row);
-  print_result(text("cost ", cost_text(curve.front()), " at first; lowest ", cost_text(curve[least]), ", at the rate ",
-                    rate(least)));
-  if (fall == 0)
-    fail(ErrorKind::failed,
-         "the cost falls at no learning rate; look for the fault with neon overfit and neon grad-check");
-  print_result("falls fastest at the rate " + rate(fall));
-  print_result(text("next: learning_rate: ", rate(fall), ", as in --set optimizer.learning_rate=", rate(fall)));
+  const size_t shown = curve.costs.size();
+  print_result(
+      text(shown, " steps with learning rates from ", rate(0), " to ", rate(shown - 1), "; the cost, a running mean:"));
+  for (const std::string& row : chart_lines(curve.costs, double(shown), "steps")) print_result(row);
+  print_result(text("cost ", cost_text(curve.first), " at first; lowest ", cost_text(curve.costs[curve.least]),
+                    ", at the rate ", rate(curve.least)));
+  if (!curve.steepest)
+    fail(ErrorKind::failed, "the cost falls at no learning rate by more than batches differ; more steps (--iterations ",
+         "N) or a larger batch (-z N) show smaller falls, neon overfit and neon grad-check a fault");
+  const std::string advised = rate(*curve.steepest);
+  print_result("falls fastest at the rate " + advised);
+  print_result(text("next: learning_rate: ", advised, ", as in --set optimizer.learning_rate=", advised));
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "neon/cli/verb.h"
 #include "neon/train/initial_values.h"
 #include "neon/train/learned_images.h"
+#include "neon/train/run_start.h"
 #include "neon/train/terminal.h"
 
 namespace neon {
@@ -23,13 +24,23 @@ std::vector<double> Rehearsal::costs(int64_t steps) {
   return out;
 }
 
+void Rehearsal::start_again() {
+  trainer = nullptr;
+  trainer = spec.experiment->placing([&] {
+    return on_device_or_cpu(options, asked_for_gpu,
+                            [&] { return std::make_unique<Trainer>(*spec.experiment, data, options, nullptr, drawn); });
+  });
+}
+
 Rehearsal make_rehearsal(const CommandLine& line, OpenedSpec spec, const std::function<void(Rehearsal&)>& change) {
-  Rehearsal out{std::move(spec), {}, {}, nullptr};
+  Rehearsal out;
+  out.spec = std::move(spec);
   Experiment& experiment = *out.spec.experiment;
   if (experiment.phases().size() > 1 || !experiment.cost())
     fail(ErrorKind::config, line.operands[0], ": neon ", line.verb, " is for a spec with one cost, without phases");
   out.options = options_of(line, out.spec);
-  const bool asked = choose_backend(line, out.options, experiment);
+  out.asked_for_gpu = choose_backend(line, out.options, experiment);
+  out.drawn = fresh_seed();
   const auto waking = wake_gpu(out.options, experiment);
   out.options.progress_bar = false;
   experiment.params.callbacks.clear();
@@ -38,10 +49,7 @@ Rehearsal make_rehearsal(const CommandLine& line, OpenedSpec spec, const std::fu
   out.data = load_data(experiment, out.options, out.spec.folder);
   out.data.test = out.data.validation = {};
   change(out);
-  out.trainer = experiment.placing([&] {
-    return on_device_or_cpu(out.options, asked,
-                            [&] { return std::make_unique<Trainer>(experiment, out.data, out.options); });
-  });
+  out.start_again();
   return out;
 }
 

@@ -14,7 +14,11 @@ struct Rehearsal {
   OpenedSpec spec;
   RunOptions options;
   Data data;
+  bool asked_for_gpu = false;
+  uint64_t drawn = 0;  // the seed without a given one
   std::unique_ptr<Trainer> trainer;
+  // Makes the trainer, whose steps then have the same weights, batches and random numbers as the first time.
+  void start_again();
   // Costs of so many steps, fewer where one is not finite.
   std::vector<double> costs(int64_t steps);
 };

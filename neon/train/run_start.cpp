@@ -13,11 +13,11 @@
 
 namespace neon {
 
+uint64_t fresh_seed() { return uint64_t(std::chrono::system_clock::now().time_since_epoch().count()) & 0x7fffffffffff; }
+
 namespace {
 
 std::string device_words(const std::string& name) { return name == "CPU" ? "the CPU" : text("GPU ", name); }
-
-uint64_t fresh_seed() { return uint64_t(std::chrono::system_clock::now().time_since_epoch().count()) & 0x7fffffffffff; }
 
 // Warnings of differences that may change the results of a run resumed here.
 std::vector<std::string> differences(const Position& then, const Position& here) {

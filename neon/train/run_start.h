@@ -20,6 +20,9 @@ struct RunStart {
 // not ask for the same bits. Throws a data error where the data are not those of the resumed run.
 RunStart start_of_run(const RunSetup& setup, const StoredRun* resume, std::optional<uint64_t> drawn);
 
+// The seed of a run without a given one.
+uint64_t fresh_seed();
+
 // Throws a data error for a position that this run has no step of.
 void check_position(const Position& position, const RunSetup& setup);
 

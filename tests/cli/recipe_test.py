@@ -42,6 +42,21 @@ class Recipe(support.Case):
                      says="the cost falls at no learning rate")
         self.refused(2, "lr-find", self.spec(optimizer="{MultiOptimizer: {default: Adam, Bias: Adam}}"), says="is for one optimizer")
 
+    def test_lr_find_of_small_batches_that_differ(self):
+        """Whichever batches come first: the rates that it gives train, and the lowest rates are none of them."""
+        draw = np.random.RandomState(2)
+        x = draw.randn(240, 4)
+        kinds = np.argmax(x @ draw.randn(4, 3) + 0.5 * draw.randn(240, 3), 1)
+        self.write("t.csv", "a,b,c,d,kind\n" + "".join(",".join(f"{v:.4f}" for v in row) + f",{'uvw'[k]}\n" for row, k in zip(x, kinds)))
+        spec = self.write("s.yaml", "dataset: {CSV: {path: t.csv, test: 0}}\nlayers:\n  - Affine: {nout: 16, bias: {Constant: 0}, activation: Rectlin}\n"
+                          "  - Affine: {nout: classes, bias: {Constant: 0}, activation: Softmax}\ncost: CrossEntropyMulti\noptimizer: Adam\n"
+                          "batch_size: 4\nepochs: 5\n")
+        for seed in "123456":
+            advised = re.search(r"next: learning_rate: (\S+),", self.neon("lr-find", "-r", seed, "-b", "cpu", spec).out)[1]
+            self.assertTrue(1e-4 < float(advised) < 0.2, advised)
+            costs = re.findall(r"epoch \d/5  cost (\S+)", self.neon("-r", seed, "-b", "cpu", spec, "--set", f"optimizer.learning_rate={advised}").err)
+            self.assertLess(float(costs[-1]), 0.8 * np.log(3), advised)
+
     def test_few_iterations_are_no_fault_of_the_net(self):
         x, t, limit = self.quadratic()
         spec = self.numbers(x, t, [{"Linear": {"nout": 1, "init": {"Constant": 0}}}], batch_size=16)
