@@ -1,6 +1,7 @@
 #include "datasets/shard_folder.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "datasets/shard.h"
@@ -185,11 +186,20 @@ int64_t ShardIndex::samples(int part) const {
   return out;
 }
 
+bool is_shard_folder(const std::string& path) {
+  if (!file_exists(join_path(path, "index.json"))) return false;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(path, error), end; !error && at != end; at.increment(error))
+    if (at->path().extension() == ".shard") return true;
+  return false;
+}
+
 ShardIndex read_shard_index(const std::string& folder) {
   const std::string path = join_path(folder, "index.json");
   if (!file_exists(path))
     fail(ErrorKind::data, folder,
-         ": has no index.json: this is no folder of shards, as neon data pack writes (ImageFolder reads tar archives)");
+         ": has no index.json, so it is no folder of shards as neon data pack writes; ImageFolder reads folders and "
+         "archives of images, ImageList lists of them");
   ShardIndex out;
   const nlohmann::json json = parse_index(path);
   const IndexValue index(path, "", json);

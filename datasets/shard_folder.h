@@ -23,6 +23,9 @@ struct ShardIndex {
   int64_t samples(int part) const;
 };
 
+// Whether the folder holds shards and an index, sound or damaged.
+bool is_shard_folder(const std::string& path);
+
 // Throws a data error that names the file.
 ShardIndex read_shard_index(const std::string& folder);
 

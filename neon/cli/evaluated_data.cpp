@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "datasets/archive_names.h"
+#include "datasets/shard_folder.h"
 #include "datasets/tar.h"
 #include "neon/core/nearest_file.h"
 #include "neon/core/paths.h"
@@ -75,22 +77,55 @@ std::string other_set(const SampleMeaning& trained, const std::string& path) {
   return set(text("ImageFolder", at, ", size: ", size.to_string(), ", channels: ", trained.sample[0]));
 }
 
-// The data set, with the image parameters of the run's, for a list of photos where the net was trained with a folder,
-// and the other way round; "" where the run's own reads `path`.
+// The kind of data set that reads images at `path`; "" where that is neither a list nor a folder or archive.
+std::string image_set_at(const std::string& path) {
+  std::error_code ignored;
+  if (is_shard_folder(path)) return "Shards";
+  if (path.ends_with(".csv") || path.ends_with(".tsv")) return "ImageList";
+  const bool folder = std::filesystem::is_directory(path, ignored) || is_tar_name(path);
+  return folder || (is_pattern(path) && !std::filesystem::exists(path, ignored)) ? "ImageFolder" : "";
+}
+
+// Whether samples had the size of the pixels in shards, which the spec need not repeat.
+bool takes_packed_size(const OpenedRun& opened) {
+  const Setting& resolved = opened.experiment->params.dataset.resolved();
+  if (!resolved.is_map()) return false;
+  const auto& [name, own, where] = resolved.entries.at(0);
+  const Setting* const size = own.find("size");
+  return name == "Shards" && size && size->value == "0";
+}
+
+std::string size_of_samples(const OpenedRun& opened) {
+  const Shape& sample = opened.run.meaning.sample;
+  return SampleSize(sample[1], sample[2]).to_string();
+}
+
+// The data set, with the image parameters of the run's, where `path` is read by another of the sets that take images as
+// a folder, a list or shards; "" where the run's own reads `path`.
 std::string other_images(const OpenedRun& opened, const std::string& path) {
   const Setting& resolved = opened.experiment->params.dataset.resolved();
   if (!resolved.is_map()) return "";
   const auto& [name, own, where] = resolved.entries.at(0);
-  std::error_code ignored;
-  const bool folder = std::filesystem::is_directory(path, ignored) || is_tar_name(path);
-  const bool list = path.ends_with(".csv") || path.ends_with(".tsv");
-  std::string out;
-  if (name == "ImageFolder" && list) out = "dataset={ImageList: {missing: []";
-  if (name == "ImageList" && folder && opened.run.meaning.classes > 0) out = "dataset={ImageFolder: {test: 0";
-  if (out.empty()) return "";
-  for (const char* const key : {"size", "channels", "normalize", "on_bad_sample"})
-    if (const Setting* const value = own.find(key)) out += text(", ", key, ": ", value->to_string());
-  return text(out, ", path: ", as_json(std::filesystem::absolute(path).string()), "}}");
+  const std::string there = image_set_at(path);
+  const bool of_images = name == "ImageFolder" || name == "ImageList" || name == "Shards";
+  if (!of_images || there.empty() || there == name) return "";
+  if (const Setting* const targets = own.find("targets"); targets && targets->is_map() && !targets->entries.empty()) {
+    std::vector<std::string> columns;
+    for (const auto& target : targets->entries) columns.push_back(target.key);
+    fail(ErrorKind::config, path, ": the net was trained with the targets ", list_text(columns),
+         ", and these images have a class alone; give a list .csv of the images with these columns");
+  }
+  std::string out = text("dataset={", there, ": {path: ", as_json(std::filesystem::absolute(path).string()));
+  if (there == "ImageFolder") out += ", test: 0";
+  if (there == "ImageList") out += ", missing: []";
+  for (const char* const key :
+       {"size", "channels", "normalize", "on_bad_sample", "stream", "memory_share", "autoencoder", "reconstruct"}) {
+    const Setting* const value = own.find(key);
+    if (!value) continue;
+    const bool packed = key == std::string_view("size") && takes_packed_size(opened);
+    out += text(", ", key, ": ", packed ? size_of_samples(opened) : value->to_string());
+  }
+  return out + "}}";
 }
 
 }  // namespace
@@ -116,6 +151,7 @@ CommandLine line_for_data(const CommandLine& line, const OpenedRun& opened, cons
     if (const Field* const field = overrides.field(name); field && !field->required)
       overrides.set(*field, names_a_file(*field) ? "\"\"" : "0");
   if (const Field* const field = overrides.field("subset_pct")) overrides.set(*field, "100");
+  if (takes_packed_size(opened)) overrides.set(*overrides.field("size"), size_of_samples(opened));
   // The target goes by its name, as the features do, where the spec has its place.
   const TableColumns& columns = opened.run.meaning.table;
   if (const Field* const target = overrides.field("target"); target && opened.run.meaning.targets.empty() &&

@@ -17,6 +17,7 @@
 #include "datasets/idx.h"
 #include "datasets/image.h"
 #include "datasets/npy.h"
+#include "datasets/shard_folder.h"
 #include "datasets/tar.h"
 #include "neon/cli/sample_images.h"
 #include "neon/cli/sample_sequences.h"
@@ -186,6 +187,9 @@ class Opener {
       fail(ErrorKind::config, path, ": the net takes texts, one in each line of a file; name the files themselves",
            folder_exists(path) ? text(", as in ", join_path(path, "*.txt")) : std::string());
     }
+    if (is_shard_folder(path))
+      fail(ErrorKind::config, path, ": holds shards, and neon predict reads images; give the folder, archive or files ",
+           "that neon data pack read, or evaluate the shards: neon eval CHECKPOINT ", shell_word(path));
     auto store = open_image_store(path);
     want_images(*store);
     out_.push_back(

@@ -218,6 +218,43 @@ class Evaluate(Case):
         self.write("new/list.csv", "file,class\n" + "".join(f"red/{i}.png,red\n" for i in range(3)))
         self.assertEqual(self.report("new/list.csv")["report"]["confusion"], [[0, 0], [1, 2]])
 
+    def test_images_of_another_kind_of_set(self):
+        """A net of a folder, of a list and of shards gives each of the three the same numbers; an autoencoder's, too."""
+        write_colours(self)
+        self.write("colours/l.csv", "file,class\n" + "".join(f"test/{kind}/{i}.png,{kind}\n" for kind in ("blue", "red") for i in range(10)))
+        net = ("normalize: true\nlayers:\n  - Affine: {nout: 2, init: Kaiming, activation: Softmax}\ncost: CrossEntropyMulti\n"
+               "optimizer: {SGD: {learning_rate: 0.02}}\nbatch_size: 8\nepochs: 1\n")
+        self.write("f.yaml", "dataset: {ImageFolder: {path: colours, size: 8}}\n" + net)
+        self.neon("data", "pack", "f.yaml", "raw", "--set", "dataset={ImageFolder: {path: colours/test, test: none}}")
+        self.neon("data", "pack", "f.yaml", "packed", "--pixels")
+        self.write("l.yaml", "dataset: {ImageList: {path: colours/l.csv, size: 8}}\n" + net)
+        self.write("p.yaml", "dataset: {Shards: {path: packed}}\n" + net)
+        for spec in "f.yaml", "l.yaml", "p.yaml":
+            self.neon("-r", "1", "-s", "m", "--overwrite", spec)
+            costs = [self.report(data)["cost"] for data in ("colours/test", "colours/l.csv", "raw")]
+            self.assertEqual(costs, costs[:1] * 3, spec)
+        self.refused(2, "predict", "m", "packed", says=["packed: holds shards, and neon predict reads images",
+                                                        "neon eval CHECKPOINT packed"])
+        decoder = "layers:\n  - Affine: {nout: 192, init: Kaiming, activation: Logistic}\ncost: MeanSquared\noptimizer: Adam\nepochs: 1\n"
+        self.write("a.yaml", "dataset: {ImageFolder: {path: colours, size: 8, autoencoder: true}}\n" + decoder)
+        self.write("r.yaml", "dataset: {ImageFolder: {path: colours, size: 8, reconstruct: true}}\nlayers:\n"
+                   "  - Affine: {name: sample, inputs: data, nout: 192, init: Kaiming}\n"
+                   "  - Affine: {name: class, inputs: data, nout: 2, init: Kaiming, activation: Softmax}\n"
+                   "outputs: {sample: MeanSquared, class: CrossEntropyMulti}\noptimizer: Adam\nepochs: 1\n")
+        for spec in "a.yaml", "r.yaml":
+            self.neon("-r", "1", "-s", "m", "--overwrite", spec)
+            costs = [json.loads(self.neon("eval", "m", data, "--format", "json").out)["cost"]
+                     for data in ("colours/test", "colours/l.csv", "raw")]
+            self.assertEqual(costs, costs[:1] * 3, spec)
+        self.write("colours/t.csv", "file,age,class\n" + "".join(f"test/{kind}/{i}.png,{i},{kind}\n" for kind in ("blue", "red") for i in range(10)))
+        self.write("t.yaml", "dataset: {ImageList: {path: colours/t.csv, size: 8, targets: {age: number, class: classes}}}\nlayers:\n"
+                   "  - Affine: {name: age, inputs: data, nout: 1, init: Kaiming}\n"
+                   "  - Affine: {name: class, inputs: data, nout: 2, init: Kaiming, activation: Softmax}\n"
+                   "outputs: {age: MeanSquared, class: CrossEntropyMulti}\noptimizer: Adam\nepochs: 1\n")
+        self.neon("-r", "1", "-s", "m", "--overwrite", "t.yaml")
+        for data in "colours/test", "raw":
+            self.refused(2, "eval", "m", data, says=[f"{data}: the net was trained with the targets age, class", "give a list .csv"])
+
     def test_a_list_of_images(self):
         """A folder and its archive for a net that was trained with a list; pixels are 0 to 255 there, and a class is named null."""
         write_colours(self)
