@@ -59,7 +59,7 @@ TEST_CASE("costs that do not fall by more than batches differ have no steepest s
     for (double& cost : risen) cost *= 0.8 + 0.4 * draw.uniform();
     found += rate_curve(risen, still).steepest.has_value();
   }
-  CHECK(found <= 8);  // the least of 200 means, whose errors are estimated from 15 steps
+  CHECK(found <= 2);  // four standard errors of 31 steps, among some 10 means that are apart from one another
   CHECK(!rate_curve(batches(1), batches(1)).steepest);
   CHECK(rate_curve({}, {}).costs.empty());
 }
