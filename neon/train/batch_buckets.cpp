@@ -4,7 +4,7 @@ namespace neon {
 
 BatchBuckets::BatchBuckets(const Split& split, const FeedOptions& options)
     : options_(options), samples_(split.size()), batches_((split.size() + options.batch - 1) / options.batch) {
-  if (options_.buckets) options_.labels = labels_to_draw_by(options.order, split);
+  if (options_.buckets && !options_.labels) options_.labels = labels_to_draw_by(options.order, split);
 }
 
 DataLayout BatchBuckets::layout(const DataLayout& data, size_t bucket) const {

@@ -20,16 +20,18 @@ std::shared_ptr<const RowReader> rows_to_stream(const Split& split, int64_t batc
 
 }  // namespace
 
-SampleLabels labels_to_draw_by(SampleOrder order, const Split& split) {
+SampleLabels labels_to_draw_by(SampleOrder order, const Split& split, const std::vector<NamedTarget>& targets) {
   if (order != SampleOrder::balanced) return nullptr;
   std::vector<int32_t> labels;
-  for (int64_t i = 0; i < split.size(); ++i) labels.push_back(split.label(i));
+  const int64_t columns = columns_of(targets), column = first_column_of(targets, first_of_classes(targets));
+  for (int64_t i = 0; i < split.size(); ++i)
+    labels.push_back(targets.empty() ? split.label(i) : int32_t(split.targets.at(i * columns + column)));
   return std::make_shared<const std::vector<int32_t>>(std::move(labels));
 }
 
 std::unique_ptr<BatchFeed> make_feed(const Split& split, const FeedOptions& given) {
   FeedOptions options = given;
-  options.labels = labels_to_draw_by(options.order, split);
+  if (!options.labels) options.labels = labels_to_draw_by(options.order, split);
   if (auto rows = rows_to_stream(split, options.batch)) return std::make_unique<StreamFeed>(std::move(rows), options);
   return std::make_unique<MemoryFeed>(split, options);
 }

@@ -17,7 +17,7 @@ struct FeedOptions {
   int64_t batch = 128;
   uint64_t seed = 0;
   SampleOrder order = SampleOrder::drawn;
-  SampleLabels labels = nullptr;    // make_feed() fills them in where the order asks for them
+  SampleLabels labels = nullptr;    // without them make_feed() takes those of the only target
   SampleBuckets buckets = nullptr;  // of the split's samples
   // Type of the input `weight` (batch, 1), which says what samples count: the last batch of a pass is filled up with
   // its last sample, which does not count again. Without it that batch is short.
@@ -54,8 +54,8 @@ class BatchFeed {
   static std::vector<std::string> sequences() { return {"indices", "weight", "samples"}; }
 };
 
-// The labels of samples as an order asks for them.
-SampleLabels labels_to_draw_by(SampleOrder order, const Split& split);
+// The labels of samples as an order asks for them; of several targets those of the first with classes.
+SampleLabels labels_to_draw_by(SampleOrder order, const Split& split, const std::vector<NamedTarget>& targets = {});
 
 // Bytes that a feed takes of a device: for all programs together, and for each beside that.
 struct FeedBytes {

@@ -87,7 +87,29 @@ Setting Value_of<ClassWeights>::write(const ClassWeights& value) {
   return Value_of<std::vector<double>>::write(value.numbers);
 }
 
+namespace {
+
+// Refuses what is meant for the classes of one target, of a set that has several.
+void check_several(const ClassWeights& weights, bool draws_by_class, const std::vector<NamedTarget>& targets) {
+  std::vector<std::string> of_classes;
+  for (const NamedTarget& target : targets)
+    if (target.kind == TargetKind::classes) of_classes.push_back(in_quotes(target.name));
+  if (weights.is_given())
+    fail_about("class_weights", "is for one target, and the data set has ", targets.size(), ": ", text_of(targets),
+               "; give class_weights to an output, as in outputs: {",
+               targets[first_of_classes(targets) % targets.size()].name,
+               ": {cost: CrossEntropyMulti, class_weights: balanced}}");
+  if (draws_by_class && of_classes.size() != 1)
+    fail_about("sampling", "balanced draws samples by the classes of one target, and ",
+               of_classes.empty() ? text("none of the targets has one class for each sample: ", text_of(targets))
+                                  : text(of_classes.size(), " targets have classes: ", list_text(of_classes)),
+               "; leave it out", of_classes.empty() ? "" : ", and give the outputs class_weights: balanced");
+}
+
+}  // namespace
+
 void check_balance(const ClassWeights& weights, bool draws_by_class, const DataLayout& data) {
+  if (!data.targets.empty()) return check_several(weights, draws_by_class, data.targets);
   const bool alone = data.label_of != LabelOf::sequence && data.label_of != LabelOf::box;
   if (weights.is_given() && (data.classes == 0 || !alone))
     fail_about("class_weights", "is for classes, and the data set has ",

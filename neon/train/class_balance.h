@@ -43,6 +43,7 @@ std::vector<double> weights_of_classes(const ClassWeights& weights, const Weighe
 void check_class_weights(const ClassWeights& weights, const DataCheck& check);
 
 // Throws a config error where samples have no class each that could be drawn by, or no classes that could be weighed.
+// With several targets, exactly one may have classes to draw by.
 void check_balance(const ClassWeights& weights, bool draws_by_class, const DataLayout& data);
 
 // The same for the labels of the training samples.

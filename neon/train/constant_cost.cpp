@@ -165,6 +165,7 @@ std::optional<double> cost_of_constant(const Cost& cost, const Data& data, size_
 
 std::optional<double> cost_of_constant(const Experiment& experiment, const Data& data, size_t outputs) {
   const ExperimentParams& params = experiment.params;
+  if (params.draws_by_class() && !data.targets.empty()) return {};  // other targets have other shares then
   return cost_of_constant(*experiment.cost(), data, outputs,
                           {factors_of_classes(params.class_weights, params.draws_by_class(), data),
                            weights_of_outputs(params.outputs, data)},

@@ -32,6 +32,7 @@ FeedOptions feed_options(const RunSetup& setup, const Phase& phase, uint64_t see
   out.batch = setup.step.batch;
   out.seed = seed;
   out.order = phase.order;
+  if (!setup.data.targets.empty()) out.labels = labels_to_draw_by(phase.order, *phase.split, setup.data.targets);
   out.buckets = setup.buckets;
   out.samples = !setup.step.augment.empty();
   out.of = setup.rank();
@@ -83,8 +84,9 @@ std::vector<StepGraph> graphs_of_phases(RunSetup& setup, Variables& variables) {
 }
 
 std::string padding_text(const RunSetup& setup, const Phase& phase, uint64_t seed) {
-  const std::vector<int32_t> order = epoch_order(phase.order, setup.layout.train_size, setup.step.batch, seed, 0,
-                                                 labels_to_draw_by(phase.order, *phase.split), setup.buckets);
+  const std::vector<int32_t> order =
+      epoch_order(phase.order, setup.layout.train_size, setup.step.batch, seed, 0,
+                  labels_to_draw_by(phase.order, *phase.split, setup.data.targets), setup.buckets);
   return buckets_text(*setup.buckets, order, setup.step.batch, setup.layout.sample[0]);
 }
 

@@ -70,6 +70,43 @@ batch_size: 40
         self.assertEqual(weights("part"), weights("anew"))
         self.assertNotEqual(weights("part"), weights("one"))
 
+    def test_balanced_sampling_of_several_targets(self):
+        """A net that sees nothing of a sample learns the shares of the classes that it is shown."""
+        kinds = np.array([0] * 54 + [1] * 6)
+        x = np.zeros((60, 2), np.float32)
+        np.savez(self.path("d.npz"), x_train=x, x_test=x[:3], k_train=kinds, k_test=kinds[-3:], p_train=kinds * 1.5, p_test=kinds[-3:] * 1.5)
+        spec = self.write("s.yaml", """\
+dataset: {NPZ: {path: d.npz, targets: {kind: k, price: p}}}
+layers:
+  - Affine: {name: kind, nout: 2, inputs: data, init: {Constant: 0}, bias: {Constant: 0}, activation: Softmax}
+  - Affine: {name: price, nout: 1, inputs: data, init: {Constant: 0}, bias: {Constant: 0}}
+outputs: {kind: CrossEntropyMulti, price: MeanSquared}
+optimizer: {GradientDescentMomentum: {learning_rate: 0.2, momentum_coef: 0}}
+batch_size: 60
+epochs: 80
+""")
+        np.save(self.path("x.npy"), x[:1])
+        for more, kind, price in ([], 0.1, 0.15), (["--set", "sampling=balanced"], 0.5, 0.75), \
+                (["--set", "sampling=balanced", "--set", "dataset.memory_share=1e-9"], 0.5, 0.75):
+            self.neon("-r", "1", "-b", "cpu", "-s", "m", *more, spec)
+            said = self.neon("predict", "m", "x.npy", "--format", "json").out
+            numbers = [float(n) for n in support.re.findall(r"-?\d+\.\d+(?:e-?\d+)?", said)]
+            self.assertTrue(any(abs(n - kind) < 0.02 or abs(n - (1 - kind)) < 0.02 for n in numbers), said)
+            self.assertTrue(any(abs(n - price) < 0.05 for n in numbers), said)
+        # Without one target of classes there is nothing to draw by, and weights are those of an output.
+        rows = "".join(f"{i},{i % 7 * 1.5},{'ab'[i % 2]},{'pq'[i % 3 > 0]}\n" for i in range(30))
+        self.write("t.csv", "x,price,kind,form\n" + rows)
+        layers = {"kind": "nout: 2, activation: Softmax", "form": "nout: 2, activation: Softmax", "price": "nout: 1", "x": "nout: 1"}
+        for targets, outputs, key, says in (
+                ("kind: classes, form: classes", "kind: CrossEntropyMulti, form: CrossEntropyMulti", "sampling=balanced",
+                 "sampling: balanced draws samples by the classes of one target, and 2 targets have classes: 'kind', 'form'"),
+                ("price: number, x: number", "price: MeanSquared, x: MeanSquared", "sampling=balanced",
+                 "none of the targets has one class for each sample: price (number), x (number)")):
+            heads = "".join(f"  - Affine: {{name: {name}, inputs: data, {layers[name]}}}\n" for name in layers if name + ":" in targets)
+            self.write("t.yaml", f"dataset: {{CSV: {{path: t.csv, test: 0, targets: {{{targets}}}}}}}\nlayers:\n{heads}outputs: {{{outputs}}}\noptimizer: Adam\n")
+            for verb in [], ["check"]:
+                self.refused(2, *verb, "t.yaml", "--set", key, says=says)
+
     def test_weights_that_cannot_be(self):
         for weights, says in ("[0, 0, 0]", "are all 0"), ("{setosa: 0, versicolor: 0, virginica: 0}", "are all 0"), \
                 ("[1.0e+300, 1, 1]", "class_weights[0]"), ("[1, 2]", "has 2 numbers, the data set has 3 classes"):
