@@ -279,6 +279,10 @@ void check_arrays(const ArrayParams& params, const SplitForm& train, const Split
     out.target = {out.target_steps};
   }
   if (out.classes > 0 && !autoencoder) refuse_one_class(labels, of_steps, params, context, targets.name);
+  if (out.classes == 0 || of_steps || params.end_class || labels.elements() != out.train_size) return;
+  out.class_counts.resize(size_t(out.classes));
+  const Tensor numbers = class_labels(labels, out.classes, targets.name);
+  for (const int32_t label : numbers.as<int32_t>()) ++out.class_counts[size_t(label)];
 }
 
 namespace {

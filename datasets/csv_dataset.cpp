@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "datasets/class_sizes.h"
 #include "datasets/csv_kinds.h"
 #include "datasets/csv_targets.h"
 #include "datasets/same_file.h"
@@ -196,6 +197,7 @@ class CSV : public Parametrized<Dataset, CsvParams> {
     out.meaning() = data.meaning();
     if (!common.autoencoder)
       out.target = data.train.targets.shape().rank() > 1 ? data.train.targets.shape().slice(1, 2) : Shape{1};
+    out.class_counts = class_sizes(data.train, data, data.source);
     out.train_size = data.train.size();
     out.test_size = data.test.size();
     out.validation_size = data.validation.size();

@@ -349,7 +349,8 @@ void Dataset::reconstruct(Data& data) const {
 }
 
 DataCheck Dataset::finish(DataCheck check) const {
-  if (common.autoencoder && check.tokens == 0) check.drop_classes(), check.target = {};
+  const int64_t counted = check.train_size;
+  if (common.autoencoder && check.tokens == 0) check.drop_classes(), check.target = {}, check.class_counts.clear();
   if (check.classes > 0 && check.target.rank() == 2 && check.label_of != LabelOf::box) check.label_of = LabelOf::pixel;
   if (check.classes > 0 && check.label_of == LabelOf::sample) check.target = {1};
   if (common.reconstruct && check.sample.rank() > 0) {
@@ -369,6 +370,7 @@ DataCheck Dataset::finish(DataCheck check) const {
   const int64_t apart = validation_size(common.validation, kept, check.validation_size, check.source);
   if (apart > 0) check.validation_size = apart;
   check.train_size = kept - apart;
+  if (check.train_size != counted) check.class_counts.clear();
   return check;
 }
 

@@ -68,7 +68,7 @@ struct DataCheck : SampleMeaning {
   std::string command;  // a shell command that downloads it, or ""
   Shape target;         // of one sample's; labels: (1); rank 0: the target is the input itself
   int64_t train_size = 0, test_size = 0, validation_size = 0;  // as load() would give them
-  std::vector<int64_t> class_counts = {};                      // training samples by class; empty: unknown
+  std::vector<int64_t> class_counts = {};                      // class_sizes() of the training; empty: unknown
   bool streamed = false;                                       // samples are read while the run goes on
   bool stays_on_host = false;                                  // Split::stays_on_host
   bool took_fold = false;                                      // Data::took_fold

@@ -80,11 +80,15 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
     if (out.source.empty()) return out;
     const ShardIndex index = open_index(out.source);
     out.found = true;
-    out.meaning() = meaning(index, open_shards(out.source, index, LabelledImage::train, params)->sample());
+    const auto train = open_shards(out.source, index, LabelledImage::train, params);
+    out.meaning() = meaning(index, train->sample());
     out.train_size = index.samples(LabelledImage::train);
     out.test_size = index.samples(LabelledImage::test);
     out.validation_size = index.samples(LabelledImage::validation);
     out.streamed = is_streamed(params, bytes_of(index, out.sample), common.memory_share, "", context);
+    out.class_counts.resize(size_t(out.classes));
+    for (int64_t i = 0; i < train->size(); ++i)
+      if (const int32_t label = train->label(i); label >= 0 && label < out.classes) ++out.class_counts[size_t(label)];
     return finish(out);
   }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "datasets/class_sizes.h"
 #include "datasets/file.h"
 #include "datasets/hash.h"
 #include "datasets/image_samples.h"
@@ -10,6 +11,7 @@
 #include "datasets/test_images.h"
 #include "neon/cli/arguments.h"
 #include "neon/cli/data_preview.h"
+#include "neon/cli/imbalance_lines.h"
 #include "neon/cli/session.h"
 #include "neon/cli/verb.h"
 #include "neon/core/paths.h"
@@ -215,18 +217,37 @@ std::string list_of(const std::vector<double>& numbers, double scale = 1) {
   return out + "]";
 }
 
-// How many samples each class has, or how many pixels where each has a class.
-std::vector<int64_t> class_sizes(const Data& data, const Split& split) {
-  std::vector<int64_t> out(size_t(data.classes), 0);
-  const int64_t count = data.classes > 0 && split.size() > 0 ? split.label_count() : 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const int32_t label = split.label(i);
-    if (label < 0 && data.label_of != LabelOf::sample && data.label_of != LabelOf::pixel) continue;
-    if (label < 0 || label >= data.classes)
-      fail(ErrorKind::data, data.source, ": a sample has the label ", label, ", there are ", data.classes, " classes");
-    ++out[size_t(label)];
+// A split and its classes.
+struct CountedSplit {
+  const char* name;
+  const Split* split;
+  std::vector<int64_t> sizes;
+};
+
+// A line for each class or label of the named ones, by the sizes that `sizes_in` finds.
+void print_sizes(const std::vector<CountedSplit>& splits, const char* word, int64_t classes,
+                 const std::vector<std::string>& names, auto&& sizes_in) {
+  for (int64_t k = 0; k < classes; ++k) {
+    const std::string name = size_t(k) < names.size() ? names[size_t(k)] : "";
+    std::string row = formatted("%s %-4lld", word, (long long)k);
+    for (const CountedSplit& one : splits)
+      if (one.split->size() > 0) row += formatted(" %s %-7lld", one.name, (long long)sizes_in(one)[size_t(k)]);
+    print_result(text(row, " ", printable(name, 200)));
   }
-  return out;
+}
+
+void print_classes(const Data& data, const std::vector<CountedSplit>& splits) {
+  if (data.label_of != LabelOf::sample)
+    print_result(text(data.label_of == LabelOf::box ? "boxes" : text(name_of(data.label_of), "s"), " of each class:"));
+  print_sizes(splits, "class", data.classes, data.class_names, [](const CountedSplit& one) { return one.sizes; });
+  for (size_t k = 0; k < data.targets.size(); ++k) {
+    const NamedTarget& target = data.targets[k];
+    if (target.kind == TargetKind::number) continue;
+    const bool one_each = target.kind == TargetKind::classes;
+    print_result(text("samples of each ", one_each ? "class" : "label", " of ", in_quotes(target.name), ":"));
+    print_sizes(splits, one_each ? "class" : "label", target.width, target.names,
+                [&](const CountedSplit& one) { return sizes_of_target(one.sizes, data.targets, k); });
+  }
 }
 
 int run_data_stats(const CommandLine& line) {
@@ -234,23 +255,14 @@ int run_data_stats(const CommandLine& line) {
   const OpenedSpec spec = open_spec_of_data(line, path);
   Data data = load_data(*spec.experiment, options_of(line, spec), spec.folder);
   print_result(text(data.source, ": samples ", data.sample, " of ", name_of(data.train.dtype())));
-  const std::pair<const char*, const Split*> splits[] = {
-      {"train", &data.train}, {"validation", &data.validation}, {"test", &data.test}};
-  std::vector<std::vector<int64_t>> sizes;
-  for (const auto& [name, split] : splits) {
-    if (split->size() > 0) print_result(formatted("%-10s %lld samples", name, (long long)split->size()));
-    sizes.push_back(class_sizes(data, *split));
+  std::vector<CountedSplit> splits = {
+      {"train", &data.train, {}}, {"validation", &data.validation, {}}, {"test", &data.test, {}}};
+  for (CountedSplit& one : splits) {
+    if (one.split->size() > 0) print_result(formatted("%-10s %lld samples", one.name, (long long)one.split->size()));
+    one.sizes = class_sizes(*one.split, data, data.source);
   }
-  if (data.label_of != LabelOf::sample)
-    print_result(text(data.label_of == LabelOf::box ? "boxes" : text(name_of(data.label_of), "s"), " of each class:"));
-  for (int64_t k = 0; k < data.classes; ++k) {
-    const std::string name = size_t(k) < data.class_names.size() ? data.class_names[size_t(k)] : "";
-    std::string row = formatted("class %-4lld", (long long)k);
-    for (size_t part = 0; part < sizes.size(); ++part)
-      if (splits[part].second->size() > 0)
-        row += formatted(" %s %-7lld", splits[part].first, (long long)sizes[part][size_t(k)]);
-    print_result(text(row, " ", printable(name, 200)));
-  }
+  print_classes(data, splits);
+  for (const std::string& note : imbalance_lines(spec.experiment->params, data, splits[0].sizes)) print_result(note);
   if (!data.is_image()) return 0;
   set_normalization({{}, {}, true}, data);
   for (const std::string& message : left_out_messages(data)) print_message(message);

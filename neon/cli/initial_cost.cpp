@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "backends/graph/flops.h"
+#include "datasets/class_sizes.h"
 #include "neon/cli/rehearsal.h"
 #include "neon/train/class_names.h"
 #include "neon/train/constant_cost.h"
@@ -21,40 +22,49 @@ constexpr double kFarAbove = 3;
 
 }  // namespace
 
-std::vector<std::string> initial_cost_lines(const OpenedSpec& spec, const RunOptions& options, const DataCheck& check,
-                                            const Graph& step_graph, double step_bytes,
-                                            const std::vector<NamedTensor>& taken) {
+InitialCost initial_cost(const OpenedSpec& spec, const RunOptions& options, const DataCheck& check,
+                         const Graph& step_graph, double step_bytes, const std::vector<NamedTensor>& taken) {
   const ExperimentParams& params = spec.experiment->params;
   const double bytes = double(check.input_bytes() + check.target_bytes()) *
                        double(check.train_size + check.test_size + check.validation_size);
   const double work = flops_of(step_graph, 0, step_graph.node_count());
-  if (!spec.experiment->cost() || params.phases.size() > 0 || !check.found || check.streamed || check.train_size == 0 ||
-      bytes > kMostBytes || step_bytes > kMostBytes || work > kMostWork)
-    return {};
+  const bool there = check.found && !check.streamed && check.train_size > 0 && bytes <= kMostBytes;
+  const bool little =
+      spec.experiment->cost() && params.phases.size() == 0 && step_bytes <= kMostBytes && work <= kMostWork;
+  const bool counts = check.class_counts.empty() && (check.classes > 0 || !check.targets.empty());
+  if (!there || !(little || counts)) return {};
+  InitialCost out;
   std::vector<std::string> warnings;  // which the check has printed
   const uint64_t seed = seed_of(*spec.experiment, options);
   DataContext context = data_context(options, spec.folder, seed, warnings);
   context.may_download = false;
   Data data = params.dataset->load(context);
+  if (counts) out.class_sizes = class_sizes(data.train, data, data.source);
+  if (!little) return out;
   if (!options.model_file.empty()) match_classes_of_weights(data, options.model_file);
   set_normalization(params.normalize, data);
   StepOptions step = spec.experiment->last_phase().options(step_options(options, params));
   step.dtype = work > kLittleWork ? DType::f32 : DType::f64;  // the numbers, not their rounding
   step.rounding = 0;
   step.seed = seed;
-  if (step.batch > data.train.size() || learns_from_images(step)) return {};  // learning may take a minute
+  if (step.batch > data.train.size() || learns_from_images(step)) return out;  // learning may take a minute
   OneBatch batch(*spec.experiment, data, step, false, taken);
   const double cost = batch.cost();
-  if (!std::isfinite(cost)) return {"note    the cost of the first batch is not finite: a run would end at once"};
+  if (!std::isfinite(cost)) {
+    out.lines.push_back("note    the cost of the first batch is not finite: a run would end at once");
+    return out;
+  }
   const auto constant = cost_of_constant(*spec.experiment, data, batch.graph().outputs.size());
-  std::vector<std::string> out = {
-      text("cost    begins at ", cost_text(cost),
-           constant ? text("; ", cost_text(*constant), " for the same answer to every sample") : "")};
-  if (constant && *constant > 0 && cost > kFarAbove * *constant)
-    out.push_back(text("note    the first cost is ", formatted("%.1f", cost / *constant),
-                       " times that of the same answer to every sample; ",
-                       taken.empty() ? "smaller initial weights or normalized inputs may help"
-                                     : "the weights may have been trained with other inputs or targets"));
+  out.lines.push_back(text("cost    begins at ", cost_text(cost),
+                           constant ? text("; ", cost_text(*constant), " for the same answer to every sample") : ""));
+  if (!constant || *constant <= 0 || cost <= kFarAbove * *constant) return out;
+  // Where classes are rare, the first cost is far above that of their shares, and no fault of the weights.
+  const auto even = cost_of_constant(*spec.experiment, data, batch.graph().outputs.size(), true);
+  if (!even || cost > kFarAbove * *even)
+    out.lines.push_back(text("note    the first cost is ", formatted("%.1f", cost / *constant),
+                             " times that of the same answer to every sample; ",
+                             taken.empty() ? "smaller initial weights or normalized inputs may help"
+                                           : "the weights may have been trained with other inputs or targets"));
   return out;
 }
 

@@ -8,11 +8,16 @@
 
 namespace neon {
 
-// Lines for neon check: the first cost of one batch beside that of the same answer for every sample, and a note where
-// the first is far above the second. None where the samples are streamed, many, or not there, or where a training step
-// is much work, or takes many bytes. `taken` are weights of a checkpoint, in the place of drawn ones.
-std::vector<std::string> initial_cost_lines(const OpenedSpec& spec, const RunOptions& options, const DataCheck& check,
-                                            const Graph& step_graph, double step_bytes,
-                                            const std::vector<NamedTensor>& taken);
+struct InitialCost {
+  std::vector<std::string> lines;
+  std::vector<int64_t> class_sizes;  // of the training samples, where the check does not know them
+};
+
+// For neon check: the first cost of one batch beside that of the same answer for every sample, and a note where the
+// first is far above that of any answer without a look at samples. None where the samples are streamed, many, or not
+// there, or where a training step is much work, or takes many bytes. `taken` are weights of a checkpoint, in the place
+// of drawn ones.
+InitialCost initial_cost(const OpenedSpec& spec, const RunOptions& options, const DataCheck& check,
+                         const Graph& step_graph, double step_bytes, const std::vector<NamedTensor>& taken);
 
 }  // namespace neon

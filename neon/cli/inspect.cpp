@@ -6,6 +6,7 @@
 #include "layers/default_init.h"
 #include "neon/cli/bucket_lines.h"
 #include "neon/cli/checked_weights.h"
+#include "neon/cli/imbalance_lines.h"
 #include "neon/cli/initial_cost.h"
 #include "neon/cli/output_place.h"
 #include "neon/cli/run_files.h"
@@ -150,8 +151,6 @@ int report_data(const DataCheck& check) {
     print_result(text("data    ", check.source, ": ", check.train_size, " training", apart, " and ", check.test_size,
                       " test samples ", check.sample, ", ", targets));
     report_columns(check);
-    if (const std::string line = imbalance_text(check.class_counts, check.class_names); !line.empty())
-      print_result("note    " + line);
     return 0;
   }
   print_result("data    not found: " + check.missing);
@@ -268,11 +267,13 @@ int run_check(const CommandLine& line) {
   for (const std::string& said :
        in.spec.experiment->placing([&] { return bucket_lines(in.spec, in.options, in.check); }))
     print_result(said);
-  for (const std::string& said : in.spec.experiment->placing([&] {
-         return initial_cost_lines(in.spec, in.options, in.check, in.graph().graph, variables + arena, taken);
-       }))
-    print_result(said);
-  return report_data(in.check);
+  const InitialCost cost = in.spec.experiment->placing(
+      [&] { return initial_cost(in.spec, in.options, in.check, in.graph().graph, variables + arena, taken); });
+  for (const std::string& said : cost.lines) print_result(said);
+  const int code = report_data(in.check);
+  const std::vector<int64_t>& sizes = in.check.class_counts.empty() ? cost.class_sizes : in.check.class_counts;
+  for (const std::string& said : imbalance_lines(in.spec.experiment->params, in.check, sizes)) print_result(said);
+  return code;
 }
 
 // The name, set in by its containers; the first of a branch has the branch's number before it.

@@ -177,14 +177,14 @@ std::vector<double> factors_of_classes(const ClassWeights& weights, bool draws_b
   return out;
 }
 
-std::string imbalance_text(const std::vector<int64_t>& counts, const std::vector<std::string>& names) {
+std::string imbalance_text(const std::vector<int64_t>& counts, const std::vector<std::string>& names,
+                           const std::string& things) {
   if (counts.size() < 2) return "";
   const auto [least, most] = std::ranges::minmax_element(counts);
   if (*least == 0 || *most <= kUneven * *least) return "";
   const auto of = [&](auto at) { return name_of_class(names, size_t(at - counts.begin())); };
-  return text(of(most), " has ", *most, " training samples, ", of(least), " ", *least, ": ",
-              std::lround(double(*most) / double(*least)),
-              " times as many; `class_weights: balanced` or `sampling: balanced` lets small classes count as much");
+  return text(of(most), " has ", *most, " training ", things, ", ", of(least), " ", *least, ": ",
+              std::lround(double(*most) / double(*least)), " times as many");
 }
 
 }  // namespace neon

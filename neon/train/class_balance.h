@@ -55,8 +55,9 @@ void set_class_weights(const ClassWeights& weights, const Data& data, Variables&
 // How much each class counts for a training, as a factor of its share of the samples.
 std::vector<double> factors_of_classes(const ClassWeights& weights, bool draws_by_class, const Data& data);
 
-// "cat has 5000 samples, dog 40: 125 times as many; ..." where the largest class is that much larger than the
-// smallest; otherwise "". `counts`: of the training samples; empty: unknown.
-std::string imbalance_text(const std::vector<int64_t>& counts, const std::vector<std::string>& names);
+// "cat has 5000 training samples, dog 40: 125 times as many" where the largest class is that much larger than the
+// smallest; otherwise "". `counts`: of the training `things`; empty: unknown.
+std::string imbalance_text(const std::vector<int64_t>& counts, const std::vector<std::string>& names,
+                           const std::string& things = "samples");
 
 }  // namespace neon

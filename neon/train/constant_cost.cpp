@@ -110,6 +110,29 @@ std::optional<Rows> rows_of(const Data& data, const ClassFactors& factors, const
   return data.classes > 0 ? rows_of_classes(data, factors.of_classes) : rows_of_numbers(data);
 }
 
+// Whether a column of targets has only 0 and 1.
+bool are_marks(const Tensor& targets, int64_t column) {
+  const int64_t width = targets.shape()[1];
+  for (int64_t at = column; at < targets.elements(); at += width)
+    if (targets.at(at) != 0 && targets.at(at) != 1) return false;
+  return true;
+}
+
+// Gives the outputs what a net has that knows neither samples nor shares.
+void even_out(const Data& data, const std::vector<NetOutput>& several, Rows& rows) {
+  const int64_t width = rows.output.elements();
+  std::vector<double> shares(size_t(width), data.classes > 0 && several.empty() ? 1 / double(width) : 0.5);
+  int64_t first = 0;
+  for (const NetOutput& output : several) {
+    const auto target = std::ranges::find(data.targets, output.target, &NamedTarget::name);
+    if (target->kind == TargetKind::classes)
+      std::fill_n(shares.begin() + first, target->width, 1 / double(target->width));
+    first += target->width;
+  }
+  for (int64_t k = 0; k < width; ++k)
+    if (are_marks(rows.targets, k)) rows.output.set(k, shares[size_t(k)]);
+}
+
 // The outputs (n,K) of a net, all alike or for one target each.
 std::vector<Expr> outputs_of(Expr y, size_t outputs, const Data& data, const std::vector<NetOutput>& several) {
   if (several.empty()) return std::vector<Expr>(outputs, y);
@@ -142,10 +165,11 @@ Expr weighed_cost(const Cost& cost, const std::vector<Expr>& outputs, Expr t,
 }  // namespace
 
 std::optional<double> cost_of_constant(const Cost& cost, const Data& data, size_t outputs, const ClassFactors& factors,
-                                       const std::vector<NetOutput>& several) {
+                                       const std::vector<NetOutput>& several, bool even) {
   if (cost.masks() || cost.of_sequences()) return {};
-  const std::optional<Rows> rows = rows_of(data, factors, several);
+  std::optional<Rows> rows = rows_of(data, factors, several);
   if (!rows) return {};
+  if (even) even_out(data, several, *rows);
   Graph graph;
   const Shape shape = rows->targets.shape();
   const Expr t(graph, graph.input("t", DType::f64, shape)),
@@ -163,13 +187,13 @@ std::optional<double> cost_of_constant(const Cost& cost, const Data& data, size_
   return out;
 }
 
-std::optional<double> cost_of_constant(const Experiment& experiment, const Data& data, size_t outputs) {
+std::optional<double> cost_of_constant(const Experiment& experiment, const Data& data, size_t outputs, bool even) {
   const ExperimentParams& params = experiment.params;
   if (params.draws_by_class() && !data.targets.empty()) return {};  // other targets have other shares then
   return cost_of_constant(*experiment.cost(), data, outputs,
                           {factors_of_classes(params.class_weights, params.draws_by_class(), data),
                            weights_of_outputs(params.outputs, data)},
-                          step_options({}, params).outputs);
+                          step_options({}, params).outputs, even);
 }
 
 }  // namespace neon

@@ -18,8 +18,10 @@ struct ClassFactors {
 // outside of memory, or with too many classes.
 // `several`: the outputs of a net for a data set with several targets.
 std::optional<double> cost_of_constant(const Cost& cost, const Data& data, size_t outputs, const ClassFactors& factors,
-                                       const std::vector<NetOutput>& several = {});
-// The same for the spec's own cost, weights of classes and sampling.
-std::optional<double> cost_of_constant(const Experiment& experiment, const Data& data, size_t outputs);
+                                       const std::vector<NetOutput>& several = {}, bool even = false);
+// The same for the spec's own cost, weights of classes and sampling. With `even` the outputs know no shares: they are
+// alike for all classes, 0.5 for labels and for targets of 0 and 1, and the mean of other numbers.
+std::optional<double> cost_of_constant(const Experiment& experiment, const Data& data, size_t outputs,
+                                       bool even = false);
 
 }  // namespace neon

@@ -33,6 +33,58 @@ class Imbalance(Case):
         self.photos(dog=15)
         self.assertNotIn("times as many", self.neon("check", spec).out)
 
+    def test_every_kind_of_data_shows_uneven_classes(self):
+        kinds = np.array([0] * 60 + [1] * 6)
+        x = np.random.default_rng(1).normal(size=(66, 2)).astype(np.float32)
+        np.savez(self.path("d.npz"), x_train=x, y_train=kinds, x_test=x, y_test=kinds, k_train=kinds, k_test=kinds, p_train=x[:, 0], p_test=x[:, 0])
+        rows = "".join(f"{a:.5f},{b:.5f},{'pq'[k]},{a + b:.5f}\n" for (a, b), k in zip(x, kinds))
+        self.write("t.csv", "a,b,kind,price\n" + rows)
+        self.photos(cat=60, dog=6)
+        self.neon("data", "pack", "photos", "shards")
+        zeros = "init: {Constant: 0}, "
+        head = "layers: [Affine: {INITnout: 2, activation: Softmax}]\ncost: CrossEntropyMulti\n".replace("INIT", zeros)
+        several = ("layers:\n  - Affine: {name: kind, INITnout: 2, inputs: data, activation: Softmax}\n  - Affine: {name: price, INITnout: 1, inputs: data}\n"
+                   "outputs: {kind: {cost: CrossEntropyMulti}, price: {cost: MeanSquared, weight: 1.0e-6}}\n").replace("INIT", zeros)
+        both = "; `class_weights: balanced` or `sampling: balanced` lets small classes count as much"
+        one = "; `class_weights: balanced` of the output or `sampling: balanced` lets small classes count as much"
+        for data, net, note, key in (
+                ("CSV: {path: t.csv, test: 0, target: kind}", head, "note    'p' has 60 training samples, 'q' 6: 10 times as many" + both, "class_weights"),
+                ("NPZ: {path: d.npz}", head, "note    class 0 has 60 training samples, class 1 6: 10 times as many" + both, "class_weights"),
+                ("NPZ: {path: d.npz, subset_pct: 50}", head, "note    class 0 has 30 training samples, class 1 3: 10 times as many" + both, "class_weights"),
+                ("Shards: {path: shards}", head, "note    'cat' has 48 training samples, 'dog' 5: 10 times as many" + both, "class_weights"),
+                ("CSV: {path: t.csv, test: 0, targets: {kind: classes, price: number}}", several,
+                 "note    'kind': 'p' has 60 training samples, 'q' 6: 10 times as many" + one, "outputs.kind.class_weights"),
+                ("NPZ: {path: d.npz, targets: {kind: k, price: p}}", several,
+                 "note    'kind': class 0 has 60 training samples, class 1 6: 10 times as many" + one, "outputs.kind.class_weights")):
+            spec = self.write("s.yaml", f"dataset: {{{data}}}\n{net}optimizer: Adam\nbatch_size: 33\nepochs: 1\n")
+            out = self.neon("check", "-r", "1", spec).out
+            self.assertEqual([line for line in out.splitlines() if "as many" in line or "smaller initial" in line], [note])
+            self.assertIn(note, self.neon("data", "stats", "-r", "1", spec).out)
+            for more in f"{key}=balanced", "sampling=balanced":
+                self.assertNotIn("times as many", self.neon("check", "-r", "1", spec, "--set", more).out)
+        out = self.neon("data", "stats", spec).out
+        self.assertIn("samples of each class of 'kind':\nclass 0    train 60      test 60", out)
+        # A cost far above any answer without a look at samples is one of the weights.
+        large = self.write("l.yaml", "dataset: {NPZ: {path: d.npz}}\nlayers: [Affine: {nout: 2, init: {Gaussian: {scale: 60}}, activation: Softmax}]\n"
+                           "cost: CrossEntropyMulti\noptimizer: Adam\nbatch_size: 33\nepochs: 1\n")
+        self.assertIn("smaller initial weights", self.neon("check", "-r", "1", large).out)
+
+    def test_the_first_cost_of_rare_classes_is_no_fault_of_the_weights(self):
+        """1 of 200: all classes alike cost log 2, the shares 0.03."""
+        kinds = np.array([0] * 199 + [1])
+        x = np.random.default_rng(1).normal(size=(200, 2)).astype(np.float32)
+        np.savez(self.path("d.npz"), x_train=x, y_train=kinds, x_test=x[-2:], y_test=kinds[-2:], k_train=kinds, k_test=kinds, p_train=x[:, 0], p_test=x[:, 0])
+        ends = "optimizer: Adam\nbatch_size: 40\nepochs: 1\n"
+        for spec in ("dataset: {NPZ: {path: d.npz}}\nlayers: [Affine: {nout: 2, init: {Constant: 0}, activation: Softmax}]\ncost: CrossEntropyMulti\n",
+                     "dataset: {NPZ: {path: d.npz, regression: true}}\nlayers: [Affine: {nout: 1, init: {Constant: 0}, activation: Logistic}]\ncost: CrossEntropyBinary\n",
+                     "dataset: {NPZ: {path: d.npz, x_test: '', targets: {kind: k}}}\nlayers: [Affine: {name: kind, nout: 2, init: {Constant: 0}, activation: Softmax}]\n"
+                     "outputs: {kind: CrossEntropyMulti}\n"):
+            out = self.neon("check", "-r", "1", self.write("s.yaml", spec + ends)).out
+            first, constant = (float(n) for n in support.re.search(r"begins at ([\d.]+); ([\d.]+) for", out).groups())
+            self.assertAlmostEqual(first, np.log(2), delta=1e-3)
+            self.assertLess(constant, 0.04)
+            self.assertNotIn("smaller initial weights", out)
+
     def test_balanced_sampling_is_the_same_streamed_and_resumed(self):
         self.photos(cat=40, dog=6)
         spec = self.write("s.yaml", NET + "sampling: balanced\n")
