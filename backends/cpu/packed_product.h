@@ -1,7 +1,7 @@
 // Products of two matrices in f64, which oneDNN does not have: C (rows, columns) = A (rows, depth) B (depth, columns).
 // Parts of both are packed, so that the sums' loop (backends/elementwise/level_products.cpp) reads them in order: all
-// columns of some of the depth, which stay in the cache of all threads, and for each thread a block of rows. The depth
-// is cut by itself, whatever the rows, columns and threads are, so that a sum has one order.
+// columns of some of the depth, which stay in the cache of all threads, and for each thread a block of rows. Products
+// are added one after the other along the depth, so that a sum has one order, and zeros among them change no bit.
 #pragma once
 #include <omp.h>
 
@@ -113,11 +113,14 @@ class PackedProduct {
         multiply_blocks(product, packed, panel_at(panel), to);
         continue;
       }
-      const BlockProduct apart{rows, depth, kColumns, row_step, step, kColumns, kColumns, false};
+      const BlockProduct apart{rows, depth, kColumns, row_step, step, kColumns, kColumns, first > 0};
+      if (first > 0)
+        for (int64_t i = 0; i < rows; ++i) {
+          std::copy_n(to + i * c_row, columns, tile + i * kColumns);
+          std::fill(tile + i * kColumns + columns, tile + (i + 1) * kColumns, 0.0);
+        }
       multiply_blocks(apart, packed, panel_at(panel), tile);
-      for (int64_t i = 0; i < rows; ++i)
-        for (int64_t j = 0; j < columns; ++j)
-          to[i * c_row + j] = first > 0 ? to[i * c_row + j] + tile[i * kColumns + j] : tile[i * kColumns + j];
+      for (int64_t i = 0; i < rows; ++i) std::copy_n(tile + i * kColumns, columns, to + i * c_row);
     }
   }
 

@@ -89,8 +89,8 @@ struct Resizing {
 };
 
 // Products of blocks: c[i * c_row + j], i < rows, j < columns, is the sum over k < depth of
-// a[i * a_row + k * a_step] * b[k * b_step + j], or that sum is added to it. `columns` is a multiple of
-// kProductColumns. The order of a sum depends on nothing but `depth`.
+// a[i * a_row + k * a_step] * b[k * b_step + j], or goes on from what is there. `columns` is a multiple of
+// kProductColumns. Products are added one after the other, so zeros among them change no bit.
 constexpr int kProductColumns = 16;
 struct BlockProduct {
   int64_t rows, depth, columns, a_row, a_step, b_step, c_row;

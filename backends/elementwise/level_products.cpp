@@ -47,7 +47,7 @@ void multiply_block(const BlockProduct& p, const T* a, const T* b, T* c) {
 #pragma GCC unroll 14
   for (int i = 0; i < R; ++i)
 #pragma GCC unroll 2
-    for (int j = 0; j < W; ++j) sums[i][j] = Vector<T>{};
+    for (int j = 0; j < W; ++j) sums[i][j] = add ? load(c + i * c_row + j * kLanes<T>) : Vector<T>{};
   for (int64_t k = p.depth; k > 0; --k, b += b_step) {
     Vector<T> line[W];
 #pragma GCC unroll 2
@@ -64,10 +64,7 @@ void multiply_block(const BlockProduct& p, const T* a, const T* b, T* c) {
 #pragma GCC unroll 14
   for (int i = 0; i < R; ++i, c += c_row)
 #pragma GCC unroll 2
-    for (int j = 0; j < W; ++j) {
-      T* const to = c + j * kLanes<T>;
-      store<T>(add ? load(to) + sums[i][j] : sums[i][j], to);
-    }
+    for (int j = 0; j < W; ++j) store<T>(sums[i][j], c + j * kLanes<T>);
 }
 
 // A block of `rows` <= R.
