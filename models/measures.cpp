@@ -111,7 +111,8 @@ Expr sum_of_rows(Expr each, int64_t samples) {
   Graph& graph = each.graph();
   const Value by_sample = reshape(graph, each, {samples, each.shape()[0] / samples});
   const Expr steps(graph, transpose(graph, by_sample, {1, 0}));
-  return sum(sum(steps, {0}), {1});
+  const Expr of_samples = sum(reshape(steps, {steps.shape()[0], samples, 1}), {0});
+  return sum(reshape(of_samples, {1, samples}), {1});
 }
 
 }  // namespace

@@ -141,6 +141,7 @@ int64_t most_targets(const DataLayout& data, const Batch& batch, const StepOptio
 Expr training_pass(StepGraph& step, LayerContext& context, const Network& network, const Cost& cost,
                    const DataLayout& data, const StepOptions& options) {
   Batch batch = training_batch(step, context, data, options);
+  if (!context.data_axes.empty()) step.graph.sequences = batch.x.shape()[0];
   Expr y = network.forward(context, batch.x);
   check_outputs(network, context, {data, batch, options}, compared(&cost, data, batch.t), y);
   describe_outputs(step, context, data, options, y);

@@ -114,8 +114,8 @@ class FusedKernelOnCpu : public Kernel {
 
   // Halves onto each other: one after the other, sums of many tiles would drift.
   static void join(const SegmentPlan<R>& plan, const RegisterPlan<R>& reg, Columns<R>& columns) {
-    for (int64_t rows = plan.row_tiles_of_stack(); rows > 1; rows = (rows + 1) / 2)
-      for (int64_t row = 0, first = (rows + 1) / 2; row < rows / 2; ++row) {
+    for (int64_t rows = plan.row_tiles_of_stack(); rows > 1; rows = half_of(rows))
+      for (int64_t row = 0, first = half_of(rows); row < rows - first; ++row) {
         R* to = columns.partial(row, reg.reduction_slot);
         const R* inputs[] = {to, columns.partial(first + row, reg.reduction_slot)};
         reg.functions[0](inputs, to, columns.width);

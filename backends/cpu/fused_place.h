@@ -1,11 +1,15 @@
 // The part of a segment that a thread works on, and the results of its reductions for each row of tiles.
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "backends/cpu/fused_plan.h"
 
 namespace neon::cpu {
+
+// Where the second half of so many rows begins, more than one: the largest power of two below.
+inline int64_t half_of(int64_t rows) { return int64_t(std::bit_ceil(uint64_t(rows)) / 2); }
 
 // The results of a tall segment's reductions in the columns of all stacks: for each row of tiles, and altogether.
 template <typename R>

@@ -1,6 +1,7 @@
 #include "backends/cpu/fused_plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <set>
 
 #include "backends/graph/op.h"
@@ -141,11 +142,12 @@ class Planner {
 
   void choose_tiles() {
     const int64_t elements = kTileBytes / int64_t(sizeof(R));
-    plan_.tall = is_tall();
+    plan_.steps = steps_of_sequence();
+    plan_.tall = plan_.steps > 0 || is_tall();
     if (plan_.tall) {
       const int64_t most = kOuterTileBytes / int64_t(sizeof(R));
       plan_.tile_columns = plan_.columns <= kWidestTallTile ? plan_.columns : kWidestTallTile / 2;
-      plan_.tile_rows = most / plan_.tile_columns;
+      plan_.tile_rows = plan_.steps > 0 ? plan_.steps : most / plan_.tile_columns;
     } else if (plan_.fold == Fold::outer) {
       plan_.tile_rows = plan_.rows_of_stack();
       const int64_t most = kOuterTileBytes / int64_t(sizeof(R)) / std::max<int64_t>(plan_.tile_rows, 1);
@@ -171,14 +173,29 @@ class Planner {
         if (plan_.registers[size_t(i)].reach == Reach::full) buffers.insert(plan_.registers[size_t(i)].buffer);
     const int64_t count = std::max<int64_t>(int64_t(buffers.size()), 1);
     const int64_t bytes = std::clamp(kCacheBytes / count, kLeastPartBytes, kOuterTileBytes);
-    plan_.part_rows =
-        std::clamp<int64_t>(bytes / int64_t(sizeof(R)) / plan_.tile_columns, 1, std::max<int64_t>(plan_.tile_rows, 1));
+    int64_t rows = bytes / int64_t(sizeof(R)) / plan_.tile_columns;
+    if (plan_.steps > 0) rows = int64_t(std::bit_floor(uint64_t(rows)));
+    plan_.part_rows = std::clamp<int64_t>(rows, 1, std::max<int64_t>(plan_.tile_rows, 1));
+  }
+
+  // The rows of each sequence where steps of all sequences are added up: tiles are sequences then, and zeros at the end
+  // of each, of padding, change no bit. 0: the rows are no steps, or of one step each.
+  int64_t steps_of_sequence() const {
+    const int64_t sequences = context_.lowered.graph.sequences;
+    const Shape& domain = segment_.domain;
+    if (sequences == 0 || plan_.fold != Fold::outer || plan_.stacks != 1 || has_argmax()) return 0;
+    if (domain.rank() != 2 && domain[0] != sequences) return 0;
+    return plan_.rows % sequences || plan_.rows == sequences ? 0 : plan_.rows / sequences;
   }
 
   // Whether whole columns would not fit a tile. The place of a largest is not known from parts of a column.
   bool is_tall() const {
     if (plan_.fold != Fold::outer || plan_.rows_of_stack() * 16 * int64_t(sizeof(R)) <= kOuterTileBytes) return false;
-    return std::ranges::none_of(plan_.registers, [](const RegisterPlan<R>& reg) {
+    return !has_argmax();
+  }
+
+  bool has_argmax() const {
+    return std::ranges::any_of(plan_.registers, [](const RegisterPlan<R>& reg) {
       return reg.kind == Instruction::Kind::reduce && reg.reduction == Reduction::argmax;
     });
   }

@@ -118,6 +118,7 @@ struct SegmentPlan {
   Fold fold = Fold::none;
   int64_t rows = 1, columns = 1, tile_rows = 1, tile_columns = 1, row_tiles = 1, column_tiles = 1;
   int64_t stacks = 1;     // rows and row_tiles are those of all stacks
+  int64_t steps = 0;      // of the sequence that each tile is; 0: tiles are other rows
   int64_t part_rows = 1;  // that a thread works on at once: tall tiles have several such parts
   std::vector<RegisterPlan<R>> registers;
   std::vector<StorePlan> stores;

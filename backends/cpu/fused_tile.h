@@ -311,14 +311,15 @@ class TileRunner {
     fold_rows(reg, from, at_.rows, buffers_[size_t(plan_.fold_buffer)], to);
   }
 
-  // Halves of the rows onto each other, so that few and long loops do it; `half` may be the rows themselves.
+  // Halves of the rows onto each other, so that few and long loops do it; `half` may be the rows themselves. Halves are
+  // powers of two, so that zeros behind the rows change no bit.
   void fold_rows(const RegisterPlan<R>& reg, const R* from, int64_t all, R* half, R* to) {
-    for (int64_t rows = all; rows > 1; rows = (rows + 1) / 2) {
-      const int64_t pairs = rows / 2, first = rows - pairs;
+    for (int64_t rows = all; rows > 1; rows = half_of(rows)) {
+      const int64_t first = half_of(rows), pairs = rows - first;
       const R* inputs[] = {from, from + first * at_.columns};
       reg.functions[0](inputs, half, pairs * at_.columns);
-      if (first > pairs && from != half)
-        std::copy_n(from + pairs * at_.columns, at_.columns, half + pairs * at_.columns);
+      if (from != half)
+        std::copy_n(from + pairs * at_.columns, (first - pairs) * at_.columns, half + pairs * at_.columns);
       from = half;
     }
     if (part_ == 0) {

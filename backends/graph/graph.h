@@ -89,6 +89,10 @@ class Graph {
   void set_scope(std::string scope) { scope_ = std::move(scope); }
   const std::string& scope() const { return scope_; }
 
+  // The sequences of the batch, whose steps are rows; 0: samples have no steps. Kernels may then add up rows sample by
+  // sample, so that padding changes no bit of the sum.
+  int64_t sequences = 0;
+
   std::string to_string() const;  // one line a node
 
  private:

@@ -15,6 +15,7 @@ template <typename Rule>
 Graph rewritten(const Graph& graph, Rule&& rule) {
   const std::vector<bool> live = live_nodes(graph);
   Graph to;
+  to.sequences = graph.sequences;
   std::vector<Value> mapped(size_t(graph.value_count()));
   auto find = [&](Value value) { return value ? mapped[size_t(value.id)] : Value{}; };
   for (int i = 0; i < graph.node_count(); ++i) {

@@ -52,6 +52,7 @@ class Rewriter {
   }
 
   Graph run() {
+    to_.sequences = from_.sequences;
     for (int n = 0; n < from_.node_count(); ++n)
       if (live_[size_t(n)] && is_root(n)) find_groups(n);
     find_weight_gradients();

@@ -14,7 +14,9 @@ namespace {
 // Copies a graph node by node.
 class Copier {
  public:
-  explicit Copier(const Graph& from) : from_(from), mapped_(size_t(from.value_count())) {}
+  explicit Copier(const Graph& from) : from_(from), mapped_(size_t(from.value_count())) {
+    to.sequences = from.sequences;
+  }
   Graph to;
 
   Value find(Value value) const { return value ? mapped_[size_t(value.id)] : Value{}; }
