@@ -172,6 +172,8 @@ std::unique_ptr<Kernel> make_onednn_convolution(const LoweredKernel& kernel, Con
   const DType dtype = context.type(kernel.outputs[0]).dtype;
   if (dtype == DType::bf16 && has_bf16())
     if (auto made = make_of(kernel, context, memory::data_type::bf16)) return made;
+  if (kernel.convolution() == ConvolutionKind::by_filters)
+    if (auto made = make_pixel_gradient(kernel, context)) return made;
   return make_of(kernel, context, memory::data_type::f32);
 }
 

@@ -33,6 +33,8 @@ class OnednnKernel : public Kernel {
   void write(int argument, Value value, const memory::desc& own, const memory::desc& wanted) {
     add(argument, value, own, wanted, true);
   }
+  // An argument whose memory is the kernel's own affair.
+  void take(int argument, const memory& array) { arguments_.push_back({argument, array.get()}); }
 
  private:
   struct Argument {

@@ -15,5 +15,7 @@ struct OnednnPart {
 std::unique_ptr<Kernel> make_onednn_matmul(const LoweredKernel& kernel, Context& context);
 std::unique_ptr<Kernel> make_onednn_batch_matmul(const LoweredKernel& kernel, Context& context);
 std::unique_ptr<Kernel> make_onednn_convolution(const LoweredKernel& kernel, Context& context);
+// Null unless it is faster than a convolution's gradient by filters.
+std::unique_ptr<Kernel> make_pixel_gradient(const LoweredKernel& kernel, Context& context);
 
 }  // namespace neon::cpu

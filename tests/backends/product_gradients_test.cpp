@@ -149,3 +149,24 @@ TEST_CASE("columns of a variable are made before it is written") {
   }
   CHECK(read < written);
 }
+
+TEST_CASE("gradients of filters of single pixels are sums over the pixels of all samples, in double") {
+  for (const auto& [channels, maps] : {std::pair<int64_t, int64_t>{9, 5}, {5, 9}, {64, 64}}) {
+    INFO(channels << " channels, " << maps << " maps");
+    const Graph graph = weight_gradient({"", {3, 33, 32, channels}, maps, {1, 1}, false});
+    const Tensor dw = run(graph);
+    const auto data = [&](const char* name, int64_t columns) {
+      return case_data({"numbers", name, {{{3, 33, 32, columns}}}}, 0, DType::f32, DType::f32);
+    };
+    const Tensor x = data("x", channels), g = data("g", maps);
+    for (int64_t k = 0; k < maps; ++k)
+      for (int64_t c = 0; c < channels; ++c) {
+        double sum = 0, size = 0;
+        for (int64_t pixel = 0; pixel < 3 * 33 * 32; ++pixel) {
+          const double product = g.at(pixel * maps + k) * x.at(pixel * channels + c);
+          sum += product, size += std::abs(product);
+        }
+        REQUIRE(std::abs(dw.at(k * channels + c) - sum) < 1e-6 * size);
+      }
+  }
+}
