@@ -7,6 +7,7 @@
 #include "backends/graph/rounded_part.h"
 #include "models/exchange.h"
 #include "models/histograms.h"
+#include "models/layer_depth.h"
 #include "neon/core/key_error.h"
 #include "neon/core/message.h"
 
@@ -58,7 +59,8 @@ class Updater {
     Expr finite = check_finite(graph, cost, checked, spoilt);
     graph.output("finite", finite);
     guard_ = finite;
-    add_histograms(step_, options_.histograms, stored_parameters(step_, context), {gradients.begin(), gradients.end()});
+    stored_ = stored_parameters(step_, context);
+    add_histograms(step_, options_.histograms, stored_, {gradients.begin(), gradients.end()});
     if (apart) accumulate_apart(context, gradients, finite);
     else if (options_.accumulate > 1) accumulate(gradients, finite);
     if (options_.gradient_norm) output_norm(gradients);
@@ -152,7 +154,8 @@ class Updater {
 
   void update_all(const std::vector<Expr>& gradients) {
     group(gradients);
-    order_layers();
+    if (std::ranges::any_of(step_.optimizers, [](auto* rule) { return rule->common.layer_decay < 1; }))
+      layers_behind_ = layers_behind(step_.graph, step_.parameters, stored_);
     for (size_t i = 0; i < gradients.size(); ++i)
       if (step_.parameters[i].trained) update(i, gradients[i]);
   }
@@ -197,15 +200,6 @@ class Updater {
       clip_.push_back(squares.value() ? reshape(limit / maximum(sqrt(squares), squares.constant(limit)), {})
                                       : Expr(graph, Value{}));
     }
-  }
-
-  // How many trained layers stand behind each parameter's.
-  void order_layers() {
-    std::vector<std::string> layers;
-    for (const Parameter& p : step_.parameters)
-      if (p.trained && !std::ranges::count(layers, p.owner)) layers.push_back(p.owner);
-    for (const Parameter& p : step_.parameters)
-      layers_behind_.push_back(layers.end() - std::ranges::find(layers, p.owner) - 1);
   }
 
   void update(size_t i, Expr gradient) {
@@ -263,8 +257,9 @@ class Updater {
   const DType master_dtype_;
   Value guard_;  // 1 where this step updates
   std::vector<size_t> serves_;
-  std::vector<int64_t> layers_behind_;
-  std::vector<Expr> clip_;  // a factor (1) for each optimizer; invalid: none
+  std::vector<Value> stored_;
+  std::vector<int64_t> layers_behind_;  // by parameter, where a rule has layer_decay
+  std::vector<Expr> clip_;              // a factor (1) for each optimizer; invalid: none
 };
 
 // A name that serves no parameter is a slip of the pen that would leave a layer to `default`.

@@ -86,8 +86,9 @@ class Optimizer {
       p("param_clip_value", &Common::param_clip_value, "Largest element of a weight after the update; 0: any.",
         at_least(0));
       p("layer_decay", &Common::layer_decay,
-        "Learning rate of a layer as a share of the next layer's, counted among the layers that are trained, in the "
-        "order of the spec: the last has the whole rate. 1: all have it.",
+        "Learning rate of a layer as a share of the rate one layer deeper, counted among the trained layers. The "
+        "deepest has the whole rate. Branches of a container and heads of several outputs begin at one depth; a layer "
+        "behind branches is deeper than the longest of them. 1: all layers have the whole rate. Example: 0.5.",
         open_closed(0, 1));
       p("schedule", &Common::schedule, "How the learning rate changes during the run.");
       p("stochastic_round", &Common::stochastic_round, "Accepted for neon 1.x's specs; -u rounds the whole run.");

@@ -184,6 +184,36 @@ TEST_CASE("layer_decay takes a layer's steps by its power of the layers behind i
   }
 }
 
+TEST_CASE("layer_decay counts depth: branches begin at one, and a layer behind them follows the longest") {
+  const char* layers =
+      "[Affine: {name: a, nout: 4, init: Kaiming, activation: Tanh}, MergeSum: {layers: ["
+      "[Affine: {name: long1, nout: 4, init: Kaiming, activation: Tanh}, Affine: {name: long2, nout: 4, init: "
+      "Kaiming}],"
+      " [Affine: {name: short, nout: 4, init: Kaiming, bias: {Constant: 0}}], [SkipNode]]},"
+      " MergeConcat: {layers: [Affine: {name: left, nout: 2, init: Kaiming}, Affine: {name: right, nout: 3, init: "
+      "Kaiming}]},"
+      " Affine: {name: behind, nout: 4, init: Kaiming}, Affine: {name: aside, inputs: a, nout: 4, init: Kaiming},"
+      " MergeSum: {inputs: [behind, aside]}, Affine: {name: end, nout: 3, init: Kaiming, activation: Softmax}]";
+  const NetData data = drawn_data(DType::f64);
+  const StepOptions options{.dtype = DType::f64, .batch = 8};
+  Trained plain("SGD: {learning_rate: 0.5}", data, options, layers);
+  Trained decayed("SGD: {learning_rate: 0.5, layer_decay: 0.5}", data, options, layers);
+  const auto start = plain.copy();
+  for (Trained* trained : {&plain, &decayed}) trained->run.step(range(0, 8), {});
+  // By depth: a 1; long1, short and aside 2; long2 3; left and right 4; behind 5; end 6.
+  const std::pair<const char*, double> factors[] = {
+      {"a/W", 5},     {"long1/W", 4}, {"short/W", 4}, {"short_bias/b", 4}, {"aside/W", 4},
+      {"long2/W", 3}, {"left/W", 2},  {"right/W", 2}, {"behind/W", 1},     {"end/W", 0}};
+  for (const auto& [name, behind] : factors) {
+    const Tensor &from = start.at(name), &to = plain.run.variables.at(name), &slow = decayed.run.variables.at(name);
+    for (int64_t i = 0; i < from.elements(); ++i) {
+      INFO(name << ", element " << i);
+      check_close(slow.at(i) - from.at(i), std::pow(0.5, behind) * (to.at(i) - from.at(i)), 1e-15);
+    }
+    CHECK(distance(from, to) > 1e-4);
+  }
+}
+
 TEST_CASE("running statistics follow each batch, and stand still with one that is not finite") {
   constexpr double kRho = 0.75;
   const char* layers =
