@@ -110,8 +110,8 @@ class BoxImages : public Parametrized<Dataset, BoxImagesParams> {
     const double pixels = double(params.size.height * params.size.width * params.channels);
     const double each = pixels + double(tables.most * kBoxNumbers) * sizeof(float);
     const size_t images = tables.train.images.size() + tables.test.images.size();
-    return neon::is_streamed(params, double(images) * each, common.memory_share, tables.store->only_in_order(),
-                             context);
+    return neon::is_streamed(params, double(images) * each, common.memory_share,
+                             {tables.store->only_in_order(), "unpack it"}, context);
   }
 
   SampleMeaning meaning(const Tables& tables) const {

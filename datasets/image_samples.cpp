@@ -159,9 +159,11 @@ double bytes_of(const ImageSet& set, const Shape& sample) {
 }
 
 bool is_streamed(const ImageSet& set, const Shape& sample, const DataContext& context) {
-  const std::string only_held = "a list with several targets is held in memory";
-  return is_streamed(set.params, bytes_of(set, sample), set.memory_share,
-                     set.targets.empty() ? set.store->only_in_order() : only_held, context);
+  const HeldReason in_order{set.store->only_in_order(), "unpack it, or let neon data pack make shards of it"};
+  const HeldReason several{"a list with several targets is held in memory",
+                           "leave stream out; a smaller size takes less memory"};
+  return is_streamed(set.params, bytes_of(set, sample), set.memory_share, set.targets.empty() ? in_order : several,
+                     context);
 }
 
 // The targets of these images: (n) i32 labels, or (n, columns) f32.
@@ -211,7 +213,7 @@ std::array<Split, 3> held_images(const ImageSet& set, const Shape& sample, const
 
 std::array<Split, 3> splits_of(const ImageSet& set, const Shape& sample, const DataContext& context) {
   const bool streamed = is_streamed(set, sample, context);
-  if (!streamed) check_room_to_hold(bytes_of(set, sample), set.store->path());
+  if (!streamed) check_room_to_hold(bytes_of(set, sample), set.store->path(), set.targets.empty());
   std::array<std::vector<LabelledImage>, 3> of_part;
   for (const LabelledImage& image : set.images) of_part[image.part].push_back(image);
   std::array<Split, 3> out;

@@ -184,7 +184,8 @@ class Packer {
 
 PackResult pack_images(const ImageSet& set, const std::string& folder, const PackOptions& options) {
   if (!set.targets.empty())
-    fail(ErrorKind::config, set.source, ": shards hold one class for each image; leave targets out");
+    fail(ErrorKind::config, set.source, ": shards hold one class for each image, and this set has ", set.targets.size(),
+         " targets; train from the list itself, or pack a list of two columns, the file and its class");
   return Packer(set, folder, options).run();
 }
 

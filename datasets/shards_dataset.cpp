@@ -57,7 +57,7 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
     if (!index.pixels) need_image_library();
     for (int part : {0, 1, 2}) readers[size_t(part)] = open_shards(data.source, index, part, params);
     data.meaning() = meaning(index, readers[0]->sample());
-    const bool streamed = is_streamed(params, bytes_of(index, data.sample), common.memory_share, "", context);
+    const bool streamed = is_streamed(params, bytes_of(index, data.sample), common.memory_share, {}, context);
     if (!streamed) check_room_to_hold(bytes_of(index, data.sample), data.source);
     for (int part : {0, 1, 2}) {
       const auto& reader = readers[size_t(part)];
@@ -85,7 +85,7 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
     out.train_size = index.samples(LabelledImage::train);
     out.test_size = index.samples(LabelledImage::test);
     out.validation_size = index.samples(LabelledImage::validation);
-    out.streamed = is_streamed(params, bytes_of(index, out.sample), common.memory_share, "", context);
+    out.streamed = is_streamed(params, bytes_of(index, out.sample), common.memory_share, {}, context);
     out.class_counts.resize(size_t(out.classes));
     for (int64_t i = 0; i < train->size(); ++i)
       if (const int32_t label = train->label(i); label >= 0 && label < out.classes) ++out.class_counts[size_t(label)];

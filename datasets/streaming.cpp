@@ -5,17 +5,16 @@
 
 namespace neon {
 
-bool is_streamed(const StreamParams& params, double bytes, double memory_share, const std::string& only_in_order,
+bool is_streamed(const StreamParams& params, double bytes, double memory_share, const HeldReason& held,
                  const DataContext& context) {
   const bool is_auto = params.stream == "auto", asks_room = is_auto && !context.streams && context.room;
   const bool settled = params.stream == "true" || (is_auto && context.streams.value_or(false));
   const double room = asks_room ? context.room() : 0;
   const bool wanted = settled || (asks_room && bytes > memory_share * room);
-  if (only_in_order.empty() || !wanted) return wanted;
-  const char* const mend = "; unpack it, or let neon data pack make shards of it";
-  if (settled) fail(ErrorKind::config, "stream: ", only_in_order, mend);
-  context.warn(text(only_in_order, ", so its samples are held in memory: ", bytes_text(bytes), " of ", bytes_text(room),
-                    " that are free", mend));
+  if (held.why.empty() || !wanted) return wanted;
+  if (settled) fail(ErrorKind::config, "stream: ", held.why, "; ", held.mend);
+  context.warn(text(held.why, ", so its samples are held in memory: ", bytes_text(bytes), " of ", bytes_text(room),
+                    " that are free; ", held.mend));
   return false;
 }
 
@@ -33,11 +32,11 @@ double held_bytes(const DataCheck& check) {
          double(check.train_size + check.test_size + check.validation_size);
 }
 
-void check_room_to_hold(double bytes, const std::string& source) {
+void check_room_to_hold(double bytes, const std::string& source, bool may_stream) {
   const double room = free_memory();
   if (bytes > room)
     fail(ErrorKind::memory, source, ": its samples take ", bytes_text(bytes), " in memory, more than the ",
-         bytes_text(room), " that are free; give a smaller size, or stream: true");
+         bytes_text(room), " that are free; give a smaller size", may_stream ? ", or stream: true" : "");
 }
 
 }  // namespace neon

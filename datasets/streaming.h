@@ -21,10 +21,14 @@ struct StreamParams {
   }
 };
 
-// Whether samples are streamed that take so many bytes and may take such a share of the memory. `only_in_order` says
-// why the samples cannot be read in any order; "": they can. If they cannot, stream: true is a config error, and a
-// warning says that auto would have streamed.
-bool is_streamed(const StreamParams& params, double bytes, double memory_share, const std::string& only_in_order,
+// Why samples cannot be streamed, "" where they can, and how to mend that.
+struct HeldReason {
+  std::string why, mend;
+};
+
+// Whether samples are streamed that take so many bytes and may take such a share of the memory. If they must be held,
+// stream: true is a config error, and a warning says that auto would have streamed.
+bool is_streamed(const StreamParams& params, double bytes, double memory_share, const HeldReason& held,
                  const DataContext& context);
 
 // Bytes of the samples that are held in memory, or would be.
@@ -32,6 +36,6 @@ double held_bytes(const Data& data);
 double held_bytes(const DataCheck& check);
 
 // Throws a memory error that names the source if these bytes exceed the free memory.
-void check_room_to_hold(double bytes, const std::string& source);
+void check_room_to_hold(double bytes, const std::string& source, bool may_stream = true);
 
 }  // namespace neon

@@ -102,7 +102,7 @@ class Tokens : public Parametrized<Dataset, TokensParams> {
     // Samples that overlap hold a token several times.
     double tokens = double(parts.train->size()) * double(params.steps) / double(stride());
     for (const Files& files : {parts.validation, parts.test}) tokens += files ? double(files->size()) : 0;
-    return is_streamed({}, tokens * 2 * sizeof(int32_t), common.memory_share, "", context);
+    return is_streamed({}, tokens * 2 * sizeof(int32_t), common.memory_share, {}, context);
   }
 
   // The stride of training samples.

@@ -128,6 +128,22 @@ struct OpenedImages {
   std::vector<std::string> selection;  // what of a spec's set is about the samples used: "subset_pct: 10"
   bool autoencoder = false;
 };
+// The images of a list without a spec. Its message about further columns names a key of a spec, so that another
+// follows.
+std::shared_ptr<ImageSet> images_of_list(const CommandLine& line, const Dataset& list, const std::string& path,
+                                         const DataContext& context) try {
+  return list.images(context);
+} catch (const Error& error) {
+  const std::string_view said = error.what();
+  const size_t mend = said.find("; targets names ");
+  if (mend == said.npos) throw;
+  fail(error.kind(), said.substr(0, mend),
+       line.verb == "data pack"
+           ? text("; shards hold one class for each image: give a list of two columns, the file and its class")
+           : text("; give a spec in place of the list, with dataset: {ImageList: {path: ", yaml_text(path),
+                  ", targets: {COLUMN: KIND}}}"));
+}
+
 // Opens the images of a folder, an archive, a list, or the data set of a spec. `test` is ImageFolder's key where there
 // is no spec. Prints warnings.
 OpenedImages open_images(const CommandLine& line, const std::string& path, const char* test) {
@@ -149,7 +165,8 @@ OpenedImages open_images(const CommandLine& line, const std::string& path, const
   OpenedImages out;
   const auto seed_of_spec = own ? std::nullopt : spec.experiment->params.rng_seed;
   out.seed = uint64_t(options.rng_seed.value_or(seed_of_spec.value_or(0)));
-  out.set = dataset.images(data_context(options, spec.folder, out.seed, warnings));
+  const DataContext context = data_context(options, spec.folder, out.seed, warnings);
+  out.set = own && is_list(path) ? images_of_list(line, dataset, path, context) : dataset.images(context);
   print_warnings(warnings);
   if (!out.set) fail(ErrorKind::config, path, ": expected a data set of image files, such as ImageFolder or ImageList");
   out.source = own ? out.set->source : path;

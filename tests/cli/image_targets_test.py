@@ -103,7 +103,7 @@ class ImageTargets(Case):
                 ("dataset.targets", "{age: numbers}", "one of number, classes, labels"),
                 ("dataset.header", "false", "targets has names, and header: false says that columns have none"),
                 ("dataset.classes", "3", "classes is for lists of one class"),
-                ("dataset.stream", "true", "a list with several targets is held in memory")):
+                ("dataset.stream", "true", "a list with several targets is held in memory; leave stream out; a smaller size takes less")):
             self.refused(2, spec, "--set", f"{key}={value}", says=says)
         for row, says in ((lines[5].replace(",corgi", ",corgi,x"), "bad.csv:6:1: expected 5 cells as in the first line, found 6"),
                           (lines[5].replace(lines[5].split(",")[1], ""), "the target 'age': "),
@@ -123,7 +123,9 @@ class ImageTargets(Case):
             self.refused(code, spec, "--set", "dataset.path=twice.csv", "--set", f"dataset.targets={targets}", says=says)
         plain = self.write("p.yaml", "dataset: {ImageList: {path: list.csv}}\n" + SPEC[SPEC.index("layers:"):])
         self.refused(3, plain, says="expected a file and its class, found 5 cells; targets names columns to predict")
-        self.refused(2, "data", "pack", spec, "shards", says="shards hold one class for each image; leave targets out")
+        self.refused(2, "data", "pack", spec, "shards", says="shards hold one class for each image, and this set has 3 targets; train from the list itself")
+        self.refused(3, "data", "pack", "list.csv", "shards", says="found 5 cells; shards hold one class for each image: give a list of two columns")
+        self.refused(3, "data", "check", "list.csv", says="found 5 cells; give a spec in place of the list, with dataset: {ImageList: {path: list.csv, targets: {")
 
 
 if __name__ == "__main__":
