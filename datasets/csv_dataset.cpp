@@ -133,6 +133,7 @@ class CsvLoad {
     for (size_t i = 0; i < train.size(); ++i) std::copy_n(rows + size_t(train[i]) * width, width, rows + i * width);
     data.train.inputs = all.inputs.rows(0, int64_t(train.size()));
     if (!all.targets.empty()) data.train.targets = take_rows(all.targets, train);
+    if (count > 0) data.train.numbers = std::move(train);
   }
 
   void check(const Split& split, const Table& table) const {

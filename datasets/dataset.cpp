@@ -175,6 +175,9 @@ Split rows_of(const Split& from, const std::vector<int64_t>& rows) {
     const std::string_view bytes(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof rows[0]);
     out.identity = text(from.identity, " rows ", crc32_of(bytes));
   }
+  out.numbers.reserve(rows.size());
+  for (const int64_t row : rows) out.numbers.push_back(from.number(row));
+  out.paths = from.paths;
   if (!from.groups.empty())
     for (const int64_t row : rows) out.groups.push_back(from.groups[size_t(row)]);
   if (from.files) out.files = std::make_shared<ChosenSamples>(from.files, rows);

@@ -14,6 +14,13 @@
 
 namespace neon {
 
+// The files of samples, by their numbers in the source.
+class SampleFiles {
+ public:
+  virtual ~SampleFiles() = default;
+  virtual std::string path(int64_t number) const = 0;
+};
+
 struct Split {
   Tensor inputs;  // (n) + Data::stored_sample(); u8 or f32, a row per sample
   // (n) i32 class labels, (n,H,W) those of pixels, or (n, ...) f32; empty, without a reader: the target is the input.
@@ -30,6 +37,11 @@ struct Split {
   // A number for each sample, the same for files of the same bytes, which stay together where samples are drawn; empty:
   // each sample stands alone.
   std::vector<int64_t> groups;
+  // For people: the number of each sample in its source, from 0, which is a row of a table or a file; empty: samples
+  // are numbered as they lie.
+  std::vector<int64_t> numbers;
+  std::shared_ptr<const SampleFiles> paths;  // by these numbers; null: samples are no files
+  int64_t number(int64_t i) const { return numbers.empty() ? i : numbers[size_t(i)]; }
   // The arrays take too much of a GPU's memory: they stay in the host's, and the run copies batches.
   bool stays_on_host = false;
   int64_t size() const {

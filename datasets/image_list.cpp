@@ -264,6 +264,7 @@ class ImageList : public Parametrized<Dataset, ListParams> {
     std::optional<List> test;
     if (!params.test_list.empty()) {
       test.emplace(find_data_file(params.test_list, context), root, LabelledImage::test);
+      out.listed_before = int64_t(entries.size());
       read_list(*test, params.targets, header, known, entries);
       if (test->cells && test->cells->table().names != train.cells->table().names)
         fail(ErrorKind::data, test->path, ": its columns are not those of ", train.path, " (the names differ)");

@@ -154,6 +154,30 @@ std::string identity_of(const ImageSet& set, const std::vector<LabelledImage>& i
   return text("images ", crc32_of(all));
 }
 
+// Images of a set by their numbers: those of one list, or of the folder.
+class ImagePaths : public SampleFiles {
+ public:
+  using Names = std::shared_ptr<const std::vector<std::string>>;
+  ImagePaths(std::shared_ptr<const ImageStore> store, Names names, int64_t first)
+      : store_(std::move(store)), names_(std::move(names)), first_(first) {}
+  std::string path(int64_t number) const override { return store_->where((*names_)[size_t(first_ + number)]); }
+
+ private:
+  const std::shared_ptr<const ImageStore> store_;
+  const Names names_;
+  const int64_t first_;
+};
+
+// Numbers, which count the images of the set, count those of one list from now on, and have their files.
+void name_files(const ImageSet& set, std::array<Split, 3>& splits) {
+  const auto names = std::make_shared<const std::vector<std::string>>(names_of(set.images));
+  for (size_t part = 0; part < 3; ++part) {
+    const int64_t first = part == LabelledImage::test ? set.listed_before : 0;
+    for (int64_t& number : splits[part].numbers) number -= first;
+    splits[part].paths = std::make_shared<ImagePaths>(set.store, names, first);
+  }
+}
+
 double bytes_of(const ImageSet& set, const Shape& sample) {
   return double(set.images.size()) * double(sample.elements());
 }
@@ -207,6 +231,7 @@ std::array<Split, 3> held_images(const ImageSet& set, const Shape& sample, const
     out[part].targets = targets_of(set, rows[part]);
     for (const int64_t i : rows[part])
       if (!set.groups.empty()) out[part].groups.push_back(set.groups[size_t(i)]);
+    out[part].numbers = std::move(rows[part]);
   }
   return out;
 }
@@ -215,7 +240,11 @@ std::array<Split, 3> splits_of(const ImageSet& set, const Shape& sample, const D
   const bool streamed = is_streamed(set, sample, context);
   if (!streamed) check_room_to_hold(bytes_of(set, sample), set.store->path(), set.targets.empty());
   std::array<std::vector<LabelledImage>, 3> of_part;
-  for (const LabelledImage& image : set.images) of_part[image.part].push_back(image);
+  std::array<std::vector<int64_t>, 3> places;
+  for (size_t i = 0; i < set.images.size(); ++i) {
+    of_part[set.images[i].part].push_back(set.images[i]);
+    places[set.images[i].part].push_back(int64_t(i));
+  }
   std::array<Split, 3> out;
   if (!streamed) out = held_images(set, sample, context);
   for (size_t i = 0; streamed && i < set.groups.size(); ++i) out[set.images[i].part].groups.push_back(set.groups[i]);
@@ -224,8 +253,11 @@ std::array<Split, 3> splits_of(const ImageSet& set, const Shape& sample, const D
     out[part].identity = identity_of(set, of_part[part], sample);
     if (!set.store->only_in_order().empty()) continue;
     out[part].files = std::make_shared<StoredImages>(set.params, set.store, std::move(of_part[part]), sample);
-    if (streamed) out[part].reader = out[part].files;
+    if (!streamed) continue;
+    out[part].reader = out[part].files;
+    out[part].numbers = std::move(places[part]);
   }
+  name_files(set, out);
   return out;
 }
 

@@ -68,6 +68,7 @@ struct ImageSet {
   Tensor target_rows = {};                // (n, columns of all) f32 of these; such a set is held in memory
   std::vector<int64_t> groups = {};       // by image, as Split::groups; empty: not known
   bool took_fold = false;                 // the test images are those of the fold
+  int64_t listed_before = 0;              // images of the list before those of a test list
 };
 // LabelledImage::Part of a folder train, test, val ..., in small letters or capitals; -1: it says none.
 int part_named(std::string_view name);

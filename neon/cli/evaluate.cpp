@@ -98,6 +98,20 @@ int64_t largest_at(const std::vector<double>& from, int64_t width, int64_t sampl
   return std::max_element(begin, begin + width) - begin;
 }
 
+// The file of a sample as neon predict names it, from the current folder on; "" where samples are no files.
+std::string path_of(const Split& split, int64_t sample) {
+  if (!split.paths) return "";
+  std::string path = split.paths->path(split.number(sample));
+  const std::string here = join_path(current_dir(), "");
+  return path.starts_with(here) ? path.substr(here.size()) : path;
+}
+
+// "photos/dog/3.png", or "sample 3"
+std::string name_of_sample(const Split& split, int64_t sample) {
+  const std::string path = path_of(split, sample);
+  return path.empty() ? text("sample ", split.number(sample)) : path;
+}
+
 // Draws the samples that the net is worst at, and prints a line for each, in the order of the sheet.
 void write_worst(const CommandLine& line, const Data& data, const Split& split, const Outcome& outcome) {
   if (outcome.size() != split.size())
@@ -111,12 +125,12 @@ void write_worst(const CommandLine& line, const Data& data, const Split& split, 
   print_message(text("wrote ", line.of_verb.sheet, ": the ", worst.size(), " worst samples, row by row"));
   for (const int64_t sample : worst) {
     if (!classes) {
-      print_message(text("  sample ", sample));
+      print_message(text("  ", name_of_sample(split, sample)));
       continue;
     }
     const int64_t truth = largest_at(outcome.t, outcome.width, sample);
     const std::string right = name_at(data.class_names, truth);
-    print_message(text("  sample ", sample, ": ", right, ", predicted ",
+    print_message(text("  ", name_of_sample(split, sample), ": ", right, ", predicted ",
                        name_at(data.class_names, largest_at(outcome.y, outcome.width, sample)), ", output of ", right,
                        formatted(" %.4f", outcome.y[size_t(sample * outcome.width + truth)])));
   }
@@ -207,11 +221,13 @@ std::vector<double> values_of(const std::vector<double>& from, int64_t row, int6
 }
 
 // Samples of a page's pictures: of a class its name, the predicted one and that one's output; else target and output.
-nlohmann::json samples_json(const std::vector<int64_t>& samples, const Outcome& outcome, const Data& data) {
+nlohmann::json samples_json(const std::vector<int64_t>& samples, const Split& split, const Outcome& outcome,
+                            const Data& data) {
   constexpr int64_t kMostValues = 8;
   nlohmann::json out = nlohmann::json::array();
   for (const int64_t sample : samples) {
-    nlohmann::json& one = out.emplace_back(nlohmann::json{{"sample", sample}});
+    nlohmann::json& one = out.emplace_back(nlohmann::json{{"sample", split.number(sample)}});
+    if (const std::string path = path_of(split, sample); !path.empty()) one["file"] = path;
     const auto row = sample * outcome.width;
     if (data.classes > 0) {
       const int64_t predicted = largest_at(outcome.y, outcome.width, sample);
@@ -276,7 +292,7 @@ std::vector<std::string> write_evaluation(const std::string& checkpoint, const O
   if (data.targets.empty() && outcome.size() == set.split.size()) {
     const bool pictures = data.is_image() && (data.sample[0] == 1 || data.sample[0] == 3);
     const auto add = [&](const char* key, const std::vector<int64_t>& samples, const char* file) {
-      out[key] = samples_json(samples, outcome, data);
+      out[key] = samples_json(samples, set.split, outcome, data);
       if (pictures) write_sample_sheet(samples_at(set.split, samples, data), data, join_path(folder, file));
     };
     add("worst", worst_samples(outcome, data.classes > 0, kSheetImages), kWorstFile);

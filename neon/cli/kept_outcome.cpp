@@ -31,7 +31,7 @@ bool can_count(const Data& data) {
 }  // namespace
 
 KeptOutcome::KeptOutcome(const Data& data, const EvaluatedSet& set)
-    : outputs_(can_keep(data, set)), counts_(can_count(data)) {}
+    : outputs_(can_keep(data, set)), counts_(can_count(data)), split_(set.split) {}
 
 const Metric* KeptOutcome::metric() const {
   static const KeptOutputs kept;
@@ -42,7 +42,11 @@ const Metric* KeptOutcome::metric() const {
 
 std::vector<TargetOutcome> KeptOutcome::targets(const Data& data, const OutputSpecs& outputs,
                                                 const std::vector<std::vector<double>>& sums) const {
-  if (!counts_) return outcomes_by_target(data, outputs, outputs_ ? outcome_of(sums) : Outcome());
+  if (!counts_) {
+    Outcome all = outputs_ ? outcome_of(sums) : Outcome();
+    if (all.size() == split_.size()) all.numbers = split_.numbers;
+    return outcomes_by_target(data, outputs, all);
+  }
   return {{"", TargetKind::classes, data.class_names, {}, confusion_of(sums), data.label_of}};
 }
 

@@ -9,6 +9,7 @@ namespace neon {
 
 class KeptOutcome {
  public:
+  // The set is borrowed.
   KeptOutcome(const Data& data, const EvaluatedSet& set);
   // Whether the outputs for each sample are kept.
   bool has_outputs() const { return outputs_; }
@@ -22,6 +23,7 @@ class KeptOutcome {
 
  private:
   const bool outputs_, counts_;
+  const Split& split_;
 };
 
 }  // namespace neon

@@ -13,6 +13,7 @@ namespace {
 Outcome columns_of(const Outcome& all, int64_t first, int64_t width) {
   Outcome out;
   out.width = width;
+  out.numbers = all.numbers;
   for (int64_t row = 0; row < all.size(); ++row) {
     const auto begin = row * all.width + first;
     out.y.insert(out.y.end(), all.y.begin() + begin, all.y.begin() + begin + width);

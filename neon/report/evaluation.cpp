@@ -142,7 +142,7 @@ ReportedSamples samples_of(const Found& file, const char* key) {
   for (const Found& one : file.at(key).items()) {
     std::vector<std::string>& lines = out.captions.emplace_back();
     if (!one.has("class")) {
-      lines.push_back(text("sample ", one.at("sample").whole()));
+      lines.push_back(one.has("file") ? one.at("file").words() : text("sample ", one.at("sample").whole()));
       for (const char* side : {"target", "output"})
         if (one.has(side))
           for (const Found& value : one.at(side).items()) lines.push_back(text(side, ' ', share_text(value.real())));

@@ -189,6 +189,7 @@ ValueReport value_report(const Outcome& outcome, int64_t output) {
     spread += t * t;
     out.deviation += gap * gap / double(n);
   }
+  if (!outcome.numbers.empty()) out.largest_at = outcome.numbers[size_t(out.largest_at)];
   out.deviation = std::sqrt(out.deviation);
   out.rmse = std::sqrt(squares / double(n));
   out.r2 = !alike ? 1 - squares / spread : squares == 0 ? 1 : 0;

@@ -28,7 +28,8 @@ class KeptOutputs : public Metric {
 struct Outcome {
   int64_t width = 0;
   std::vector<double> y, t;
-  int64_t rows_of_sample = 1;  // more where each step has numbers of its own
+  int64_t rows_of_sample = 1;         // more where each step has numbers of its own
+  std::vector<int64_t> numbers = {};  // of the samples in their source; empty: they are numbered as they lie
   int64_t size() const { return width == 0 ? 0 : int64_t(y.size()) / width; }
 };
 // From the sums of KeptOutputs.
@@ -69,7 +70,7 @@ struct ValueReport {
   double mae = 0, rmse = 0, r2 = 0;
   std::array<double, 5> quantiles{};  // of y - t: 5, 25, 50, 75 and 95 %, between neighbours in proportion
   double largest = 0;                 // the largest |y - t|
-  int64_t largest_at = 0;             // its sample
+  int64_t largest_at = 0;             // the number of its sample
 };
 ValueReport value_report(const Outcome& outcome, int64_t output);
 

@@ -196,8 +196,12 @@ class Evaluate(Case):
         predicted = [float(line.split(",")[1]) for line in self.neon("predict", "runs/r-1", "r.csv").out.splitlines()[1:]]
         shown = json.loads(self.read("runs/r-1/eval.json"))
         self.assertEqual(len(shown["predictions"]), 20)
+        [of] = shown["report"]["outputs"] if "outputs" in shown["report"] else shown["report"]
+        tested = [one["sample"] for one in shown["worst"]]
+        self.assertEqual(of["largest_at"], max(tested, key=lambda row: abs(predicted[row] - t[row])))
         for one in shown["predictions"] + shown["worst"]:
             row = np.abs(t - one["target"][0]).argmin()
+            self.assertEqual(one["sample"], row)
             self.assertAlmostEqual(t[row], one["target"][0], delta=1e-3)
             self.assertAlmostEqual(predicted[row], one["output"][0], delta=1e-2)
 

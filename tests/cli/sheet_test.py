@@ -43,14 +43,45 @@ class Sheet(support.Case):
     def test_the_worst_samples(self):
         err = self.neon("eval", "m.safetensors", "--sheet", "worst.png", "--count", "7").err
         self.assertIn("wrote worst.png: the 7 worst samples, row by row", err)
-        rows = re.findall(r"(?m)^  sample (\d+): (\w+), predicted (\w+), output of (\w+) (\S+)$", err)
+        rows = re.findall(r"(?m)^  colours/test/(\w+/\d+)\.png: (\w+), predicted (\w+), output of (\w+) (\S+)$", err)
         worst = sorted(self.outputs, key=lambda key: self.outputs[key][key[0]])[:7]
         self.assertEqual(len(rows), 7)
-        for (_, truth, said, of, output), (kind, name), tile in zip(rows, worst, self.tiles("worst.png", 7), strict=True):
+        for (path, truth, said, of, output), (kind, name), tile in zip(rows, worst, self.tiles("worst.png", 7), strict=True):
             tops = self.outputs[kind, name]
+            self.assertEqual(path, f"{kind}/{name}")
             self.assertEqual((truth, of, said), (kind, kind, max(tops, key=tops.get)))
             self.assertAlmostEqual(float(output), tops[kind], delta=1e-4)
             np.testing.assert_array_equal(tile, self.image(kind, name))
+
+    def test_the_worst_samples_of_drawn_parts_are_named(self):
+        """A bad image is left out, and the test images, folds and lists are parts: each name is that of the image shown."""
+        listed = [f"train/{kind}/{i}.png,{kind}" for kind in ("red", "blue") for i in range(20)]
+        self.write("colours/train/blue/0.png", "no image")
+        self.write("colours/l.csv", "\n".join(["file,class", *listed[:30]]) + "\n")
+        self.write("colours/t.csv", "\n".join(["file,class", *listed[30:]]) + "\n")
+        for dataset in ("ImageFolder: {path: colours/train, test: 0.3", "ImageFolder: {path: colours/train, test: none, folds: 3, fold: 2",
+                        "ImageFolder: {path: colours/train, test: none, validation: 20", "ImageList: {path: colours/l.csv, test: 0.3",
+                        "ImageList: {path: colours/l.csv, test_list: colours/t.csv"):
+            spec = self.spec(re.sub("dataset.*", f"dataset: {{{dataset}, normalize: false, on_bad_sample: skip}}}}", SPEC), "d.yaml")
+            self.neon("-r", "2", "-s", "d.safetensors", "--overwrite", spec)
+            err = self.neon("eval", "d.safetensors", "--sheet", "worst.png", "--count", "6", "--overwrite").err
+            paths = re.findall(r"(?m)^  (colours/train/\w+/\d+\.png): ", err)
+            self.assertEqual(len(set(paths)), 6, dataset)
+            for path, tile in zip(paths, self.tiles("worst.png", 6), strict=True):
+                np.testing.assert_array_equal(tile, png_pixels(self.read(path)), str((dataset, path)))
+
+    def test_the_worst_samples_of_a_run(self):
+        del self.environment["NEON_NO_RUN_FOLDER"]
+        self.write("colours/l.csv", "file,class\n" + "".join(f"train/{kind}/{i}.png,{kind}\n" for i in range(40) for kind in ("red", "blue")))
+        self.write("colours/train/red/1.png", "no image")
+        lines = self.read("colours/l.csv").decode().splitlines()[1:]
+        spec = self.spec(SPEC.replace("ImageFolder: {path: colours", "ImageList: {path: colours/l.csv, test: 0.3, on_bad_sample: skip"), "d.yaml")
+        self.neon("-r", "2", spec)
+        found = json.loads(self.read("runs/d-1/eval.json"))
+        self.assertGreater(len(found["worst"]), 20)
+        for one in found["worst"] + found["predictions"]:
+            name, kind = lines[one["sample"]].split(",")
+            self.assertEqual((one["file"], one["class"]), (f"colours/{name}", kind))
 
     def test_the_worst_of_streamed_samples(self):
         self.neon("eval", "m.safetensors", "--sheet", "held.png")
