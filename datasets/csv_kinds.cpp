@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <unordered_set>
 
 #include "datasets/csv.h"
@@ -186,18 +187,32 @@ class KindFinder {
     return std::ranges::all_of(texts.texts, [&](const std::string& cell) { return parse_date(cell, form).found; });
   }
 
+  static std::optional<DateForm> form_named(const std::string& kind) {
+    if (kind == "year_first") return DateForm::year_first;
+    if (kind == "day_first") return DateForm::day_first;
+    if (kind == "month_first") return DateForm::month_first;
+    return {};
+  }
+
   void take_dates(size_t column, const std::string& kind, const ColumnTexts& texts, ColumnCode& code) const {
     std::vector<DateForm> forms;
     for (const DateForm form : {DateForm::year_first, DateForm::day_first, DateForm::month_first})
       if (are_dates(texts, form)) forms.push_back(form);
-    if (kind == "day_first") code.form = DateForm::day_first;
-    else if (kind == "month_first") code.form = DateForm::month_first;
+    const std::optional<DateForm> given = form_named(kind);
+    if (given) code.form = *given;
     else if (!forms.empty()) code.form = forms.front();
     if (kind.empty() && forms.empty()) refuse_other_dates(column, texts);
-    if (forms.size() > 1 && kind != "day_first" && kind != "month_first")
+    if (forms.size() > 1 && !given) {
+      std::vector<std::string> parts, keys;
+      for (const DateForm form : forms) {
+        const std::string name(name_of(form));  // "day first"
+        parts.push_back(text("the ", name.substr(0, name.find(' '))));
+        keys.push_back(text(name.substr(0, name.find(' ')), "_first"));
+      }
       table_.fail_at(texts.first.front(),
-                     text(table_.column_text(column), ": in ", in_quotes(texts.texts.front()),
-                          " the day or the month may stand first; say which under columns: day_first or month_first"));
+                     text(table_.column_text(column), ": in ", in_quotes(texts.texts.front()), ' ', join(parts, " or "),
+                          " may stand first; say which under columns: ", join(keys, " or ")));
+    }
     for (size_t k = 0; k < texts.texts.size(); ++k) {
       const ParsedDate date = parse_date(texts.texts[k], code.form);
       code.timed = code.timed || date.timed;

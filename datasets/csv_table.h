@@ -60,9 +60,11 @@ struct CsvParams {
     p("ignore", &CsvParams::ignore, "Columns to leave out, by name or index.");
     p("columns", &CsvParams::columns,
       "Kinds of columns, by name or index, where neon's choice is not yours: number, as_is (a number that is not "
-      "standardised), category, boolean, date, day_first or month_first (dates such as 3/4/2024), or ignore. Example: "
-      "{zip: category, age: as_is}.",
-      one_of({"number", "as_is", "category", "boolean", "date", "day_first", "month_first", "ignore"}));
+      "standardised), category, boolean, date, or ignore. For dates such as 3/4/2024 or 23-01-20 day_first, "
+      "month_first "
+      "or year_first say which part stands first; years of two digits are 1969 to 2068. Example: "
+      "{zip: category, age: as_is, sold: day_first}.",
+      one_of({"number", "as_is", "category", "boolean", "date", "day_first", "month_first", "year_first", "ignore"}));
     p("standardize", &CsvParams::standardize,
       "Brings each column of numbers, and targets of values, to mean 0 and deviation 1, measured on the training "
       "rows; "

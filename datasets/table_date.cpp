@@ -37,6 +37,15 @@ class DateScanner {
     rest_.remove_prefix(count);
     return count >= least;
   }
+  // A year of four digits, or of two, for which POSIX has 69 mean 1969, and 68 mean 2068.
+  bool year(int& out, bool& is_short) {
+    const size_t before = rest_.size();
+    number(0, 4, out);
+    const size_t digits = before - rest_.size();
+    is_short = digits == 2;
+    if (is_short) out += out < 69 ? 2000 : 1900;
+    return digits == 4 || is_short;
+  }
   // The digits behind a decimal point, as a share of 1.
   bool fraction(double& out) {
     double unit = 0.1;
@@ -53,13 +62,15 @@ class DateScanner {
 bool scan_day(DateScanner& in, DateForm form, double& days) {
   int parts[3] = {};
   const bool year_first = form == DateForm::year_first;
-  if (!in.number(year_first ? 4 : 1, year_first ? 4 : 2, parts[0])) return false;
+  bool is_short = false;
+  if (year_first ? !in.year(parts[0], is_short) : !in.number(1, 2, parts[0])) return false;
   const char separator = in.next();
   if (separator != '-' && separator != '/' && separator != '.') return false;
   in.take(separator);
   if (!in.number(1, 2, parts[1]) || !in.take(separator)) return false;
-  if (!in.number(year_first ? 1 : 4, year_first ? 2 : 4, parts[2])) return false;
-  if (form == DateForm::month_first && separator == '.') return false;
+  if (year_first ? !in.number(1, 2, parts[2]) : !in.year(parts[2], is_short)) return false;
+  // Nobody writes these with dots: 20.01.23 begins with the day.
+  if (separator == '.' && (form == DateForm::month_first || (year_first && is_short))) return false;
   const int at_year = year_first ? 0 : 2, at_month = form == DateForm::month_first ? 0 : 1;
   const year_month_day date(year(parts[at_year]), month(unsigned(parts[at_month])),
                             day(unsigned(parts[3 - at_year - at_month])));

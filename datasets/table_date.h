@@ -1,5 +1,6 @@
 // Dates in cells of tables: 2024-05-31, 2024/5/31, 31.5.2024, 5/31/2024, and behind them a time: 14:05, T14:05:09.5Z,
-// 14:05+02:00, 2:05 PM, 14:05 UTC. Days count from 1970-01-01 and have a fraction where there is a time.
+// 14:05+02:00, 2:05 PM, 14:05 UTC. Years of two digits are 1969 to 2068, as POSIX's strptime reads them. Days count
+// from 1970-01-01 and have a fraction where there is a time.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,5 +1,6 @@
 """Tables of categories, dates and missing values: check prints what becomes of them, a net learns from them, and predict
 and eval read other tables by the names of their columns."""
+import datetime
 import json
 
 import numpy as np
@@ -170,6 +171,32 @@ class Tables(Case):
             .replace("layers: [", "layers: [Affine: {nout: 1, name: one}, Affine: {inputs: data, name: y, nout: 1}, ").replace(", Affine: {nout: 1, bias: {Constant: 0}}", "")
         self.neon("-r", "1", self.spec(two))
         self.refused(2, self.spec(two.replace("layer: one", "layer: one, metrics: [AUC]")), says="outputs: a: AUC takes two kinds")
+
+    def test_years_of_two_digits(self):
+        """A table with such years gives the net of the table with Python's reading of them: %y has 69 mean 1969, 68 mean 2068."""
+        rng = np.random.default_rng(8)
+        days = [datetime.date(1969, 1, 1) + datetime.timedelta(int(day)) for day in rng.integers(0, 36524, 120)]
+        days[:2] = datetime.date(1969, 12, 31), datetime.date(2068, 1, 20)
+        net = NET.replace("nout: 2", "nout: classes")
+
+        def trained(form, kind=""):
+            cells = [day.strftime(form) for day in days]
+            self.assertEqual([datetime.datetime.strptime(cell, form).date() for cell in cells], days)
+            self.write("d.csv", "when,y\n" + "".join(f"{cell},{'yes' if day.month > 6 else 'no'}\n" for cell, day in zip(cells, days)))
+            self.write("d.yaml", f"dataset: {{CSV: {{path: d.csv{kind}}}}}\n" + net)
+            self.neon("-r", "1", "-s", "d", "--overwrite", "d.yaml")
+            return tensors(self.path("d"))[0]
+
+        wanted = trained("%Y-%m-%d")
+        self.assertIn("columns 1 as 5 numbers", self.neon("check", "d.yaml").out)
+        for form, kind in ("%m/%d/%y", ""), ("%d.%m.%y", ""), ("%y-%m-%d", ""), ("%d-%m-%y", ", columns: {when: day_first}"):
+            found = trained(form, kind)
+            self.assertEqual(found, wanted, form)
+        for cell, which in (("23-01-{:02}", "the year or the day may stand first; say which under columns: year_first or day_first"),
+                            ("{}/1/23", "the day or the month may stand first; say which under columns: day_first or month_first")):
+            self.write("d.csv", "when,y\n" + "".join(f"{cell.format(1 + i % 12)},{'yes' if i % 3 else 'no'}\n" for i in range(40)))
+            self.refused(3, "check", "d.yaml", "--set", "dataset.columns={}", says=which)
+        self.neon("check", "d.yaml", "--set", "dataset.columns={when: month_first}")
 
     def test_an_array_cannot_stand_for_a_table_of_categories(self):
         self.write_table()

@@ -137,9 +137,9 @@ TEST_CASE("dates become days and places in year, week and day") {
   CHECK(day("5/31/2024 12:00 AM", DateForm::month_first) == 19874);
   CHECK(day("5/31/2024 12:00 PM", DateForm::month_first) == 19874.5);
   CHECK(day("5/31/2024 6:00:00 PM UTC", DateForm::month_first) == 19874.75);
-  for (const char* wrong :
-       {"2023-02-29", "2024-13-01", "2024-05", "24-05-31", "2024-05-31x", "2024-05-31 25:00", "2024-05/31", "", "-",
-        "2024-05-31 13:00 PM", "2024-05-31 0:00 AM", "2024-05-31 10:00 CET", "2024-05-31 10:00+99:00"})
+  for (const char* wrong : {"2023-02-29", "2024-13-01", "2024-05", "4-05-31", "124-05-31", "24.05.31", "2024-05-31x",
+                            "2024-05-31 25:00", "2024-05/31", "", "-", "2024-05-31 13:00 PM", "2024-05-31 0:00 AM",
+                            "2024-05-31 10:00 CET", "2024-05-31 10:00+99:00"})
     CHECK_FALSE(parse_date(wrong, DateForm::year_first).found);
   const DatePlaces places = places_of(19874.5);
   CHECK(places.in_year == Approx(151.5 / 366));
@@ -165,6 +165,27 @@ TEST_CASE("dates become days and places in year, week and day") {
         Shape{5});
   CHECK_THAT(table_refusal("d,k\n2024-05-31,a\nsoon,b\n", {{"test", "0"}, {"columns", "{d: date}"}}),
              Catch::StartsWith("a.csv:3:1: column 'd': expected a date, such as 2024-05-31, found 'soon'"));
+}
+
+TEST_CASE("years of two digits are read where the order is certain, or named") {
+  const auto day = [](const char* cell, DateForm form) { return parse_date(cell, form).days; };
+  // Years of two digits by Python's strptime with %y, which is POSIX's: 68 is 2068, 69 is 1969.
+  CHECK(day("24-05-31", DateForm::year_first) == 19874);
+  CHECK(day("31.5.24", DateForm::day_first) == 19874);
+  CHECK(day("5/31/24 12:00 PM", DateForm::month_first) == 19874.5);
+  CHECK(day("31/12/69", DateForm::day_first) == -1);
+  CHECK(day("1/1/68", DateForm::month_first) == 35794);
+  CHECK(day("1/1/99", DateForm::month_first) == 10592);
+  CHECK_FALSE(parse_date("5/31/124", DateForm::month_first).found);
+  CHECK(coded("d,k\n1/15/23,a\n12/6/23,b\n").data.table.codes[0].form == DateForm::month_first);
+  CHECK(coded("d,k\n20.01.23,a\n01.06.23,b\n").data.table.codes[0].form == DateForm::day_first);
+  CHECK(coded("d,k\n99-01-20,a\n01-06-23,b\n").data.table.codes[0].form == DateForm::year_first);
+  CHECK_THAT(table_refusal("d,k\n23-01-20,a\n23-02-21,b\n"),
+             Catch::StartsWith("a.csv:2:1: column 'd': in '23-01-20' the year or the day may stand first; say which "
+                               "under columns: year_first or day_first"));
+  CHECK(coded("d,k\n23-01-20,a\n23-02-21,b\n", {{"test", "0"}, {"columns", "{d: year_first}"}})
+            .data.table.codes[0]
+            .form == DateForm::year_first);
 }
 
 TEST_CASE("columns that only name the rows are left out, with a note") {
