@@ -3,6 +3,7 @@
 // chain does. With u = (x - a) b and numbers a to e for each column:
 //   sum(x - a), sum((x - a)^2)      sum(g), sum(g u)      rectifier(u + c), rectifier((u + c) + g)
 //   derivative of the rectifier by u + c, times g         e (g - (c + u d) factor)
+#include <algorithm>
 #include <array>
 
 #include "backends/cpu/fused_plan.h"
@@ -15,7 +16,8 @@ namespace {
 template <typename R>
 class BodyFinder {
  public:
-  BodyFinder(const SegmentPlan<R>& plan, int pass) : plan_(plan), pass_(pass) {
+  BodyFinder(const SegmentPlan<R>& plan, int pass, const std::vector<BodyPlan<R>>& found)
+      : plan_(plan), pass_(pass), found_(found) {
     if constexpr (std::is_same_v<R, float>) walks_ = elementwise::active_level().columns_f32;
     else walks_ = elementwise::active_level().columns_f64;
   }
@@ -127,13 +129,17 @@ class BodyFinder {
   std::optional<BodyPlan<R>> find_sums(int i) const {
     for (int j : plan_.reductions)
       for (const auto& [one, other] : {std::array{i, j}, std::array{j, i}}) {
-        if (i == j || !is_sum(one) || !is_sum(other)) continue;
+        if (i == j || is_made(j) || !is_sum(one) || !is_sum(other)) continue;
         BodyPlan<R> body;
         body.sums[0] = one, body.sums[1] = other, body.last = std::max(one, other);
         if (square_sums(input(one, 0), input(other, 0), body) || product_sums(input(one, 0), input(other, 0), body))
           return body;
       }
     return {};
+  }
+
+  bool is_made(int sum) const {
+    return std::ranges::any_of(found_, [&](const BodyPlan<R>& body) { return std::ranges::count(body.sums, sum) > 0; });
   }
 
   bool is_sum(int i) const {
@@ -159,17 +165,21 @@ class BodyFinder {
 
   const SegmentPlan<R>& plan_;
   int pass_;
+  const std::vector<BodyPlan<R>>& found_;
   const elementwise::Columns<R>* walks_;
 };
 
 }  // namespace
 
 template <typename R>
-std::optional<BodyPlan<R>> find_body(const SegmentPlan<R>& plan, int i, int pass) {
-  return BodyFinder<R>(plan, pass).find(i);
+std::optional<BodyPlan<R>> find_body(const SegmentPlan<R>& plan, int i, int pass,
+                                     const std::vector<BodyPlan<R>>& found) {
+  return BodyFinder<R>(plan, pass, found).find(i);
 }
 
-template std::optional<BodyPlan<float>> find_body(const SegmentPlan<float>&, int, int);
-template std::optional<BodyPlan<double>> find_body(const SegmentPlan<double>&, int, int);
+template std::optional<BodyPlan<float>> find_body(const SegmentPlan<float>&, int, int,
+                                                  const std::vector<BodyPlan<float>>&);
+template std::optional<BodyPlan<double>> find_body(const SegmentPlan<double>&, int, int,
+                                                   const std::vector<BodyPlan<double>>&);
 
 }  // namespace neon::cpu

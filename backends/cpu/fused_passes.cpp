@@ -70,7 +70,8 @@ class PassPlanner {
     needed_[size_t(i)] = true;
     const RegisterPlan<R>& reg = plan_.registers[size_t(i)];
     if (is_reduction(reg) && reg.known <= pass) return;
-    if (const auto body = reg.reach == Reach::full || is_reduction(reg) ? find_body(plan_, i, pass) : std::nullopt) {
+    if (const auto body =
+            reg.reach == Reach::full || is_reduction(reg) ? find_body(plan_, i, pass, bodies_) : std::nullopt) {
       for (int sum : body->sums)
         if (sum >= 0) needed_[size_t(sum)] = true;
       bodies_.push_back(*body);

@@ -146,9 +146,10 @@ struct SegmentPlan {
   int64_t buffer_elements() const { return (part_rows * tile_columns + 15) / 16 * 16; }
 };
 
-// The walk that makes register i in a pass, if there is one.
+// The walk that makes register i in a pass beside those found before, if there is one. No two make the same sum.
 template <typename R>
-std::optional<BodyPlan<R>> find_body(const SegmentPlan<R>& plan, int i, int pass);
+std::optional<BodyPlan<R>> find_body(const SegmentPlan<R>& plan, int i, int pass,
+                                     const std::vector<BodyPlan<R>>& found);
 
 // Says which passes a tall segment takes.
 template <typename R>

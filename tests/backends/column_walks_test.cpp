@@ -172,3 +172,77 @@ TEST_CASE("a number that is none stays in its column") {
     if (i % net.columns == 2) REQUIRE(std::isnan(program->output("dx").at(i)));
     else REQUIRE(std::abs(program->output("dx").at(i) - expected.dx[size_t(i)]) < 2e-4);
 }
+
+namespace {
+
+struct NormedColumn {
+  double mean = 0, scale = 0, products = 0;
+};
+
+// The largest difference from loops in double of the gradients by x and z of a rectifier's argument that is the sum of
+// two batch norms: both need the sum of the same gradient.
+double worst_of_two_norms(const WalkedNet& net) {
+  Graph graph;
+  const auto variable = [&](const char* name) {
+    return Expr(graph, graph.variable(name, net.dtype, {kWalkedRows, net.columns}));
+  };
+  const Expr arrays[] = {variable("x"), variable("z")}, g = variable("g");
+  const auto normed = [&](Expr x) {
+    const auto number = [&](double value) {
+      return broadcast_to(graph, graph.constant(value, net.dtype), {1, net.columns});
+    };
+    return Expr(graph, graph.add_all("batch_norm", {x, number(1), number(kWalkedOffset)},
+                                     {{"axes", std::vector<int64_t>{0}}, {"epsilon", kWalkedEpsilon}})[0]);
+  };
+  const Expr y = apply("relu", normed(arrays[0]) + normed(arrays[1]));
+  const Value wanted[] = {arrays[0], arrays[1]};
+  const std::vector<Value> made = gradients(graph, sum(y * g, all_axes(y.shape())), wanted);
+  const std::string names[] = {"x", "z"};
+  for (int a : {0, 1}) graph.output("d" + names[a], made[size_t(a)]);
+  Variables variables;
+  const auto program = compile_for_cpu(graph, variables, {.threads = 1});
+  const auto value = [&](int a, int64_t i) { return a == 0 ? net.x(i) : net.rounded(3 * walked_g(i + 5) - 2); };
+  for (int64_t i = 0; i < net.count(); ++i) {
+    variables.at("g").set(i, net.g(i));
+    for (int a : {0, 1}) variables.at(names[a]).set(i, value(a, i));
+  }
+  program->run(0);
+  double worst = 0;
+  for (int64_t c = 0; c < net.columns; ++c) {
+    const auto each = [&](auto&& visit) {
+      for (int64_t i = c; i < net.count(); i += net.columns) visit(i);
+    };
+    NormedColumn norms[2];
+    for (int a : {0, 1}) {
+      double variance = 0;
+      each([&](int64_t i) { norms[a].mean += value(a, i) / kWalkedRows; });
+      each([&](int64_t i) { variance += std::pow(value(a, i) - norms[a].mean, 2) / kWalkedRows; });
+      norms[a].scale = 1 / std::sqrt(variance + kWalkedEpsilon);
+    }
+    const auto near = [&](int a, int64_t i) { return (value(a, i) - norms[a].mean) * norms[a].scale; };
+    const auto before = [&](int64_t i) { return near(0, i) + near(1, i) + 2 * kWalkedOffset; };
+    const auto gradient = [&](int64_t i) { return before(i) > 0 ? net.g(i) : 0; };
+    double sum = 0;
+    each([&](int64_t i) { sum += gradient(i); });
+    for (int a : {0, 1}) {
+      each([&](int64_t i) { norms[a].products += gradient(i) * near(a, i); });
+      each([&](int64_t i) {
+        const double expected = norms[a].scale * (gradient(i) - (sum + near(a, i) * norms[a].products) / kWalkedRows);
+        if (std::abs(before(i)) < 1e-3) return;
+        const double off = std::abs(program->output("d" + names[a]).at(i) - expected);
+        worst = std::isnan(off) ? INFINITY : std::max(worst, off);
+      });
+    }
+  }
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("two batch norms before one rectifier, which share a sum, have their gradients") {
+  for (int64_t columns : {3, 17, 96}) {
+    INFO(columns << " columns");
+    CHECK(worst_of_two_norms({"relu", columns}) < 1e-4);
+    CHECK(worst_of_two_norms({"relu", columns, false, 100, DType::f64}) < 1e-9);
+  }
+}
