@@ -129,7 +129,10 @@ class Views(support.Case):
                 top, left = 2 + i // 8 * (SIDE + 2), 2 + i % 8 * (SIDE + 2)
                 np.testing.assert_array_equal(picture, pixels[top:top + SIDE, left:left + SIDE])
         self.assertTrue(all(each["output"] >= 0.5 for each in stored["predictions"]))  # the larger of two shares
-        self.assertEqual([each["sample"] for each in stored["predictions"]], list(range(12)))
+        numbers = [each["sample"] for each in stored["predictions"]]
+        photos = sorted(f"photos/{name}/{i}.png" for name in ("cat", HOSTILE) for i in range(24))
+        self.assertEqual((numbers, len(set(numbers))), (sorted(numbers), 12))
+        self.assertEqual([each["file"] for each in stored["predictions"]], [photos[number] for number in numbers])
         # Written at the run's end, too.
         self.assertEqual(page_data(self, "runs/s-1/report.html")[0]["runs"][0]["evaluation"], evaluation)
 
