@@ -18,6 +18,7 @@ Tensor first_images(const Data& data, const StepOptions& step, SampleOrder order
   feeding.batch = step.batch;
   feeding.seed = step.seed;
   feeding.order = order;
+  if (!data.targets.empty()) feeding.labels = labels_to_draw_by(order, data.train, data.targets);
   feeding.samples = true;
   const auto feed = make_feed(data.train, feeding);
   DataLayout layout = layout_of(data);

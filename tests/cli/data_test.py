@@ -222,6 +222,22 @@ class DataVerb(Case):
         packed = self.refused(3, "data", "pack", "a.tar", "out", says=r"a\x1b[2J\nneon: all is well.png: expected a JPEG").err.split("trains with all\n")[-1]
         self.assertEqual(len(packed.splitlines()), 1, packed)
 
+    def test_preview_of_balanced_samples_of_several_targets(self):
+        """One of ten images is white; balanced sampling draws it about as often as the others together."""
+        rows = ["file,age,kind"]
+        for i in range(40):
+            self.write(f"im/{i}.png", support.png(np.full((8, 8, 3), 250 if i % 10 == 0 else 10, np.uint8)))
+            rows.append(f"{i}.png,{i % 7}.5,{'rare' if i % 10 == 0 else 'often'}")
+        self.write("im/list.csv", "\n".join(rows) + "\n")
+        spec = self.write("s.yaml", "dataset: {ImageList: {path: im/list.csv, size: 8, test: 0, targets: {age: number, kind: classes}}}\n"
+                          "layers:\n  - Affine: {name: age, inputs: data, nout: 1, init: Kaiming}\n"
+                          "  - Affine: {name: kind, inputs: data, nout: 2, init: Kaiming, activation: Softmax}\n"
+                          "outputs: {age: MeanSquared, kind: CrossEntropyMulti}\n"
+                          "optimizer: Adam\nsampling: balanced\nbatch_size: 40\nepochs: 1\n")
+        self.neon("data", "preview", spec, "sheet.png", "--count", "40")
+        white = sum(tile.mean() > 200 for tile in self.tiles("sheet.png", 8, 40))
+        self.assertTrue(12 <= white <= 28, white)
+
     def test_data_preview(self):
         training = write_colours(self)
         spec = self.spec(dataset="{ImageFolder: {path: colours}}", augment="[RandomCrop: {size: 8}]")
