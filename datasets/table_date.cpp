@@ -37,6 +37,13 @@ class DateScanner {
     rest_.remove_prefix(count);
     return count >= least;
   }
+  // One of one or two digits; `is_single` becomes true where it has one.
+  bool day_or_month(int& out, bool& is_single) {
+    const size_t before = rest_.size();
+    const bool found = number(1, 2, out);
+    is_single = is_single || before - rest_.size() == 1;
+    return found;
+  }
   // A year of four digits, or of two, for which POSIX has 69 mean 1969, and 68 mean 2068.
   bool year(int& out, bool& is_short) {
     const size_t before = rest_.size();
@@ -62,13 +69,14 @@ class DateScanner {
 bool scan_day(DateScanner& in, DateForm form, double& days) {
   int parts[3] = {};
   const bool year_first = form == DateForm::year_first;
-  bool is_short = false;
-  if (year_first ? !in.year(parts[0], is_short) : !in.number(1, 2, parts[0])) return false;
+  bool is_short = false, is_single = false;
+  if (year_first ? !in.year(parts[0], is_short) : !in.day_or_month(parts[0], is_single)) return false;
   const char separator = in.next();
   if (separator != '-' && separator != '/' && separator != '.') return false;
   in.take(separator);
-  if (!in.number(1, 2, parts[1]) || !in.take(separator)) return false;
-  if (year_first ? !in.number(1, 2, parts[2]) : !in.year(parts[2], is_short)) return false;
+  if (!in.day_or_month(parts[1], is_single) || !in.take(separator)) return false;
+  if (year_first ? !in.day_or_month(parts[2], is_single) : !in.year(parts[2], is_short)) return false;
+  if (is_short && is_single && separator != '/') return false;  // 2.4.13 is rather a version
   // Nobody writes these with dots: 20.01.23 begins with the day.
   if (separator == '.' && (form == DateForm::month_first || (year_first && is_short))) return false;
   const int at_year = year_first ? 0 : 2, at_month = form == DateForm::month_first ? 0 : 1;
