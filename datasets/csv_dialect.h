@@ -14,8 +14,8 @@ struct CsvDialect {
 CsvDialect find_dialect(std::string_view content, const std::string& name, const std::string& delimiter,
                         const std::string& decimal, char earlier = '\0');
 
-// The decimal character of a table after one that had `earlier`: `decimal` where the spec gives one, else `earlier`,
-// unless numbers have the other character alone and some of them clearly so. 1.100 may be 1100, so that it shows
+// The decimal character of a table after one that had `earlier`: `decimal` where the spec gives one, else `earlier`.
+// It is the other character where numbers have that alone, and some of them clearly. 1.100 may be 1100, so it shows
 // neither.
 char find_decimal(std::string_view content, char delimiter, const std::string& decimal, char earlier);
 

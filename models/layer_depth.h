@@ -7,7 +7,7 @@
 namespace neon {
 
 // By parameter: how many trained layers lie behind its layer. A layer is one deeper than the deepest trained layer that
-// its input comes through, so branches begin at one depth, and a layer behind them is deeper than the longest.
+// its input comes through. So branches begin at one depth, and a layer behind them is deeper than the longest.
 // `stored` are the variables of the parameters in a graph of their step.
 std::vector<int64_t> layers_behind(const Graph& graph, const std::vector<Parameter>& parameters,
                                    const std::vector<Value>& stored);

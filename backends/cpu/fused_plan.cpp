@@ -178,8 +178,8 @@ class Planner {
     plan_.part_rows = std::clamp<int64_t>(rows, 1, std::max<int64_t>(plan_.tile_rows, 1));
   }
 
-  // The rows of each sequence where steps of all sequences are added up: tiles are sequences then, and zeros at the end
-  // of each, of padding, change no bit. 0: the rows are no steps, or of one step each.
+  // The rows of each sequence, where steps of all sequences are added up. Each tile is then a sequence, so zeros of
+  // padding at its end change no bit. 0: the rows are no steps, or a sequence has one.
   int64_t steps_of_sequence() const {
     const int64_t sequences = context_.lowered.graph.sequences;
     const Shape& domain = segment_.domain;

@@ -28,8 +28,8 @@ bool is_reduction(const Op& op);
 bool reads_array(const Graph& graph, const Node& node);
 // A source that reads an array: what widens one that its readers repeat.
 bool is_converting_load(const Graph& graph, const std::vector<Role>& roles, int node);
-// Whether the node rounds to the type of its result in memory, which a kernel does not do for nodes that read the
-// result within it: casts to integers, and from f64.
+// Whether the node rounds to the type of its result in memory: casts to integers, and from f64. A kernel does not round
+// for nodes that read the result within it.
 bool rounds(const Graph& graph, const Node& node);
 // Whether nothing about the node is f64.
 bool is_made_in_f32(const Graph& graph, const Node& node);

@@ -1,6 +1,6 @@
 // The arithmetic of a group's kernel, and which nodes cannot be in one. A kernel rounds values to their types only
-// where it stores them. A value of f32 made in f64 would therefore have other bits than one made in f32, and which of
-// the two it is would depend on the nodes beside it, and so on the samples of a batch.
+// where it stores them. A value of f32 made in f64 would therefore have other bits than one made in f32. The nodes
+// beside it would decide which of the two it is, and so would the number of samples in a batch.
 #include <algorithm>
 
 #include "backends/graph/fuse.h"

@@ -100,8 +100,8 @@ std::string size_of_samples(const OpenedRun& opened) {
   return SampleSize(sample[1], sample[2]).to_string();
 }
 
-// The data set, with the image parameters of the run's, where `path` is read by another of the sets that take images as
-// a folder, a list or shards; "" where the run's own reads `path`.
+// The data set that reads `path` in place of the run's, with the image parameters of the run's: a folder, a list or
+// shards. "" where the run's own reads `path`.
 std::string other_images(const OpenedRun& opened, const std::string& path) {
   const Setting& resolved = opened.experiment->params.dataset.resolved();
   if (!resolved.is_map()) return "";

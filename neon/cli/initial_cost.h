@@ -13,10 +13,10 @@ struct InitialCost {
   std::vector<int64_t> class_sizes;  // of the training samples, where the check does not know them
 };
 
-// For neon check: the first cost of one batch beside that of the same answer for every sample, and a note where the
-// first is far above that of any answer without a look at samples. None where the samples are streamed, many, or not
-// there, or where a training step is much work, or takes many bytes. `taken` are weights of a checkpoint, in the place
-// of drawn ones.
+// For neon check: the first cost of one batch beside that of the same answer for every sample. A note says where the
+// first is far above the cost of any answer that looks at no sample. None where the samples are streamed, many, or not
+// there, or where a training step is much work, or takes many bytes. `taken` are weights of a checkpoint in place of
+// drawn ones.
 InitialCost initial_cost(const OpenedSpec& spec, const RunOptions& options, const DataCheck& check,
                          const Graph& step_graph, double step_bytes, const std::vector<NamedTensor>& taken);
 
