@@ -76,7 +76,7 @@ bool scan_day(DateScanner& in, DateForm form, double& days) {
   in.take(separator);
   if (!in.day_or_month(parts[1], is_single) || !in.take(separator)) return false;
   if (year_first ? !in.day_or_month(parts[2], is_single) : !in.year(parts[2], is_short)) return false;
-  if (is_short && is_single && separator != '/') return false;  // 2.4.13 is rather a version
+  if (is_short && is_single && separator == '-') return false;  // 4-4-13 is rather a code
   // Nobody writes these with dots: 20.01.23 begins with the day.
   if (separator == '.' && (form == DateForm::month_first || (year_first && is_short))) return false;
   const int at_year = year_first ? 0 : 2, at_month = form == DateForm::month_first ? 0 : 1;
