@@ -46,11 +46,19 @@ bool differs_in_f64(const Graph& graph, const std::vector<Role>& roles, int n) {
   });
 }
 
+// Whether it is rounded to a type already, by a row that does so within kernels.
+bool is_rounded(const Graph& graph, Value value, DType to) {
+  const Op& op = *graph.producer(value).op;
+  return (to == DType::f32 && op.is(ops::as_f32)) || (to == DType::f16 && op.is(ops::as_f16)) ||
+         (to == DType::bf16 && op.is(ops::as_bf16));
+}
+
 }  // namespace
 
 bool rounds(const Graph& graph, const Node& node) {
   const DType made = graph.dtype(node.outputs[0]);
   if (!is_floating(made)) return node.op->is(ops::cast);
+  if (node.op->is(ops::cast) && is_rounded(graph, node.inputs[0], made)) return false;
   return made != DType::f64 && takes_f64(graph, node);
 }
 

@@ -6,11 +6,11 @@
 namespace neon::ops {
 
 // Rows of the elementwise table.
-inline constexpr OpName add{"add"}, as_fixed{"as_fixed"}, bce_logits{"bce_logits"}, div{"div"}, equal{"equal"},
-    greater{"greater"}, greater_equal{"greater_equal"}, identity{"identity"}, less{"less"}, less_equal{"less_equal"},
-    logistic{"logistic"}, maximum{"maximum"}, minimum{"minimum"}, mul{"mul"}, neg{"neg"}, not_equal{"not_equal"},
-    pow{"pow"}, relu{"relu"}, relu_clip{"relu_clip"}, safelog{"safelog"}, select{"select"}, square{"square"},
-    sub{"sub"};
+inline constexpr OpName add{"add"}, as_bf16{"as_bf16"}, as_f16{"as_f16"}, as_f32{"as_f32"}, as_fixed{"as_fixed"},
+    bce_logits{"bce_logits"}, div{"div"}, equal{"equal"}, greater{"greater"}, greater_equal{"greater_equal"},
+    identity{"identity"}, less{"less"}, less_equal{"less_equal"}, logistic{"logistic"}, maximum{"maximum"},
+    minimum{"minimum"}, mul{"mul"}, neg{"neg"}, not_equal{"not_equal"}, pow{"pow"}, relu{"relu"},
+    relu_clip{"relu_clip"}, safelog{"safelog"}, select{"select"}, square{"square"}, sub{"sub"};
 
 inline constexpr OpName argmax{"argmax"}, batch_norm{"batch_norm"}, batch_matmul{"batch_matmul"},
     broadcast{"broadcast"}, cast{"cast"}, columns{"columns"}, concat{"concat"}, constant{"constant"},

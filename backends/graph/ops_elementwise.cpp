@@ -81,11 +81,12 @@ bool is_cheap(std::string_view row) {
   return std::ranges::find(cheap, row) != std::end(cheap);
 }
 
-// Rows whose results no arithmetic rounds.
+// Rows whose results are the same in every arithmetic.
 bool is_exact(std::string_view row) {
   static constexpr std::string_view exact[] = {
-      "identity", "neg",       "abs",  "sign",       "minimum", "maximum",       "clip",      "rint",   "floor",
-      "equal",    "not_equal", "less", "less_equal", "greater", "greater_equal", "is_finite", "select", "relu"};
+      "as_bf16", "as_f16",     "as_f32",  "identity",      "neg",       "abs",    "sign",
+      "minimum", "maximum",    "clip",    "rint",          "floor",     "equal",  "not_equal",
+      "less",    "less_equal", "greater", "greater_equal", "is_finite", "select", "relu"};
   return std::ranges::find(exact, row) != std::end(exact);
 }
 

@@ -34,7 +34,7 @@ struct OpTraits {
   ProductKind product = ProductKind::none;
   ConvolutionKind convolution = ConvolutionKind::none;
   bool moves = false;           // the result has elements of its one operand, in other places
-  bool exact = false;           // the result has numbers of its operands, or whole ones: no arithmetic rounds them
+  bool exact = false;           // the result is the same in every arithmetic that has the operands' numbers
   bool draws = false;           // its elements are random numbers
   bool looks_up = false;        // operands are indices, which its kernels check: a run may fail for its data
   bool cheap = false;           // computing it again takes less time than reading a stored result

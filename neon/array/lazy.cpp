@@ -169,7 +169,7 @@ namespace {
 NodePtr rounded_node(const NodePtr& node, DType to) {
   if (!is_floating(to) || to == DType::f64) return cast_node(node, to);
   const bool fits = size_of(node->type.dtype) == 2 && to == DType::f32;
-  const OpName row(to == DType::f16 ? "as_f16" : to == DType::bf16 ? "as_bf16" : "as_f32");
+  const OpName row = to == DType::f16 ? ops::as_f16 : to == DType::bf16 ? ops::as_bf16 : ops::as_f32;
   const NodePtr wide = in_arithmetic({node})[0];
   return cast_node(fits ? wide : make_node(row, {wide}), to);
 }

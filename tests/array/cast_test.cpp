@@ -19,7 +19,7 @@ double stored(double x, DType dtype) {
 
 }  // namespace
 
-TEST_CASE("a cast within an expression rounds, in at most two kernels beside that of the expression") {
+TEST_CASE("a cast within an expression rounds, in the kernel of the expression") {
   const std::vector<double> given = {2049, 2051, 70000, -65520, 1e-9, 0.1, -1.0 / 3, 3e38, 0, -7};
   for (DType from : {DType::f32, DType::f64})
     for (DType to : {DType::f16, DType::bf16, DType::f32}) {
@@ -28,14 +28,15 @@ TEST_CASE("a cast within an expression rounds, in at most two kernels beside tha
       const Array x = be.array(given, {10}, from);
       const Tensor values = x.get();
       const auto cast = [&](const Index& i) { return stored(values.at(i[0]), to); };
-      const auto is = [&](const Lazy& got, const std::function<double(const Index&)>& expected) {
+      const auto is = [&](const Lazy& got, const std::function<double(const Index&)>& expected, int kernels = 1) {
         Array y = be.empty({10}, from);
         y.assign(got);
-        CHECK(be.last_kernels() <= 3);
+        CHECK(be.last_kernels() == kernels);
         check(y.get(), {10}, expected);
       };
       is(x.cast(to), cast);
-      is(x.cast(to) + 0.0, cast);
+      // The sum of f32 between arrays of f64 has a kernel of f32.
+      is(x.cast(to) + 0.0, cast, from == DType::f64 ? 3 : 1);
       is(finite(x.cast(to)), [&](const Index& i) { return std::isfinite(cast(i)) ? 1 : 0; });
       is(where(finite(x.cast(to)), x - x.cast(to), 0.0),
          [&](const Index& i) { return std::isfinite(cast(i)) ? values.at(i[0]) - cast(i) : 0; });

@@ -184,18 +184,24 @@ TEST_CASE("sums over steps are made sample by sample, so padding changes no bit"
     for (const DType dtype : {DType::f64, DType::f32, DType::bf16})
       for (const int threads : {1, 3}) {
         // Without AVX-512 oneDNN shares products in f32 among threads by the number of rows.
-        if (threads > 1 && dtype != DType::f64 && elementwise::active_level().name != std::string_view("v4")) continue;
+        const bool other_products =
+            threads > 1 && dtype != DType::f64 && elementwise::active_level().name != std::string_view("v4");
         INFO(layers << " " << name_of(dtype) << ", threads: " << threads);
         const Result little = result_of("[" + layers + end, 5, false, true, dtype, 0, threads);
         for (const int64_t steps : {6, 8, 15, 64, 700}) {
           INFO(steps);
           const Result more = result_of("[" + layers + end, steps, false, true, dtype, 0, threads);
-          CHECK(more.cost == little.cost);
+          const double allowed = 64 * unit_roundoff(dtype);
+          if (other_products) check_close(more.cost, little.cost, allowed);
+          else CHECK(more.cost == little.cost);
           for (const auto& [name, gradient] : little.gradients) {
             INFO(name);
             // The order of other products is oneDNN's.
             const bool is_product = name.find("/W") != name.npos;
-            if (!is_product || dtype == DType::f64) CHECK(more.gradients.at(name) == gradient);
+            const std::vector<double>& got = more.gradients.at(name);
+            if (other_products)
+              for (size_t i = 0; i < gradient.size(); ++i) check_close(got[i], gradient[i], allowed);
+            else if (!is_product || dtype == DType::f64) CHECK(got == gradient);
           }
         }
       }
