@@ -30,7 +30,8 @@ namespace neon {
 //     BoxImages; labels of arrays may all be 0; train_metrics takes the first training samples; a byte order mark is
 //     a character of its text.
 //  7: no line's end stands between the files of a text.
-//  8: whole numbers (n, T) beside arrays of sequences (n, T, F) or tokens (n, T) are values, not classes of steps.
+//  8: whole numbers (n, T) beside arrays of sequences (n, T, F) or tokens (n, T) are values, not classes of steps; MSE
+//     and SSE are in the units of standardised targets.
 constexpr int kDataRules = 9;
 // The first rules with something.
 constexpr int kRulesOfTargetClasses = 7, kRulesOfMarks = 7, kRulesOfLines = 8, kRulesOfStepClasses = 9;

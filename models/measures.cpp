@@ -252,7 +252,8 @@ void add_measures(Graph& graph, LayerContext& context, const Measured& by, Expr 
       sums = metrics[i]->sums_of_sequences(predicted, labels, of_samples);
     } else {
       const std::vector<Expr> outputs = wide_outputs(context, data, y);
-      const InUnits seen = metrics[i]->in_own_units() ? in_own_units(data, options, outputs, t) : InUnits{outputs, t};
+      const InUnits seen =
+          metrics[i]->in_own_units(data.rules) ? in_own_units(data, options, outputs, t) : InUnits{outputs, t};
       sums = metrics[i]->sums_of_all(seen.outputs, seen.t, weight);
     }
     for (size_t j = 0; j < sums.size(); ++j) graph.output(text("metric/", i, "/", j), sums[j]);

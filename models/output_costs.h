@@ -47,7 +47,7 @@ class OutputMetric : public Metric {
   bool of_sequences() const override { return metric_.of_sequences(); }
   bool of_objects() const override { return metric_.of_objects(); }
   bool keeps_samples() const override { return metric_.keeps_samples(); }
-  bool in_own_units() const override { return metric_.in_own_units(); }
+  bool in_own_units(int rules) const override { return metric_.in_own_units(rules); }
   std::vector<double> finish(const std::vector<std::vector<double>>& sums, double samples) const override {
     return metric_.finish(sums, samples);
   }

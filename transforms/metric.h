@@ -53,8 +53,9 @@ class Metric {
   // Whether it takes two kinds of samples apart: a target of numbers must have two values then, as 0 and 1.
   virtual bool of_two_kinds() const { return false; }
   // Whether y and t are to be in the units of the data, where the data set standardised the targets. Both are scaled
-  // then, and not moved: only their differences count.
-  virtual bool in_own_units() const { return false; }
+  // then, and not moved: only their differences count. `rules` are those by which the data was read
+  // (datasets/sample_meaning.h), so a run from before goes on in the units that it began with.
+  virtual bool in_own_units(int /*rules*/) const { return false; }
   // A number for each result, from the sums over all batches and the number of samples that counted.
   virtual std::vector<double> finish(const std::vector<std::vector<double>>& sums, double samples) const = 0;
   virtual std::string objection(int64_t outputs, int64_t classes) const {

@@ -20,12 +20,14 @@ struct MAE : Parametrized<Metric, NoParams> {
   std::vector<double> finish(const std::vector<std::vector<double>>& s, double n) const override {
     return {s[0][0] / n};
   }
-  bool in_own_units() const override { return true; }
+  bool in_own_units(int) const override { return true; }
   std::string objection(int64_t, int64_t) const override { return ""; }
 };
 NEON_REGISTER(Metric, MAE,
               "Mean of absolute differences, in the targets' own units where a data set has standardised them.",
               {"MeanAbsoluteError"});
+
+constexpr int kRulesOfOwnSquares = 9;  // of data, the first by which squares are in the targets' units
 
 // The sum over a batch of the samples' means.
 Expr mean_square(Expr y, Expr t, Expr weight) { return total_of(square(y - t), weight) * (1.0 / double(y.shape()[1])); }
@@ -35,7 +37,7 @@ struct SSE : Parametrized<Metric, NoParams> {
   std::vector<Result> results() const override { return {{"SSE", false, Better::lower}}; }
   std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override { return {total_of(square(y - t), weight)}; }
   std::vector<double> finish(const std::vector<std::vector<double>>& s, double) const override { return {s[0][0]}; }
-  bool in_own_units() const override { return true; }
+  bool in_own_units(int rules) const override { return rules >= kRulesOfOwnSquares; }
   std::string objection(int64_t, int64_t) const override { return ""; }
 };
 NEON_REGISTER(Metric, SSE,
@@ -49,7 +51,7 @@ struct MSE : Parametrized<Metric, NoParams> {
   std::vector<double> finish(const std::vector<std::vector<double>>& s, double n) const override {
     return {s[0][0] / n};
   }
-  bool in_own_units() const override { return true; }
+  bool in_own_units(int rules) const override { return rules >= kRulesOfOwnSquares; }
   std::string objection(int64_t, int64_t) const override { return ""; }
 };
 NEON_REGISTER(Metric, MSE,
@@ -63,7 +65,7 @@ struct RMSE : Parametrized<Metric, NoParams> {
   std::vector<double> finish(const std::vector<std::vector<double>>& s, double n) const override {
     return {std::sqrt(s[0][0] / n)};
   }
-  bool in_own_units() const override { return true; }
+  bool in_own_units(int) const override { return true; }
   std::string objection(int64_t, int64_t) const override { return ""; }
 };
 NEON_REGISTER(Metric, RMSE,

@@ -15,7 +15,7 @@ class KeptOutputs : public Metric {
   const void* params_address() const override { return nullptr; }
   std::vector<Result> results() const override { return {}; }
   bool keeps_samples() const override { return true; }
-  bool in_own_units() const override { return true; }
+  bool in_own_units(int) const override { return true; }
   std::vector<Expr> sums_of_all(const std::vector<Expr>& outputs, Expr t, Expr weight) const override;
   std::vector<double> finish(const std::vector<std::vector<double>>&, double) const override { return {}; }
   std::string objection(int64_t, int64_t) const override { return ""; }

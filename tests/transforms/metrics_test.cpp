@@ -225,10 +225,19 @@ TEST_CASE("R2 sees the spread of targets far from 0, and none where all are alik
     }
 }
 
+TEST_CASE("squares of runs from before stay in the units of standardised targets") {
+  for (const auto& [name, before] : {std::pair{"MAE", true}, {"RMSE", true}, {"MSE", false}, {"SSE", false}}) {
+    INFO(name);
+    const auto metric = Registry<Metric>::get().create(yaml_of(name));
+    CHECK(metric->in_own_units(8) == before);
+    CHECK(metric->in_own_units(9));
+  }
+}
+
 TEST_CASE("MultiMetric is in the units of its metric, and refuses metrics of the whole net") {
   for (const char* name : {"MAE", "RMSE", "MSE", "R2"})
     CHECK(
-        Registry<Metric>::get().create(yaml_of(text("MultiMetric: {metric: ", name, ", index: 0}")))->in_own_units() ==
+        Registry<Metric>::get().create(yaml_of(text("MultiMetric: {metric: ", name, ", index: 0}")))->in_own_units(9) ==
         (std::string(name) != "R2"));
   for (const char* name : {"EditDistance", "BLEU", "MeanAveragePrecision"})
     CHECK_THAT(complaint<Metric>(text("MultiMetric: {metric: ", name, ", index: 0}")),
