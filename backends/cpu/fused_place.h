@@ -8,7 +8,7 @@
 
 namespace neon::cpu {
 
-// Where the second half of so many rows begins, more than one: the largest power of two below.
+// The first row of the second half of two rows or more: the largest power of two below their number.
 inline int64_t half_of(int64_t rows) { return int64_t(std::bit_ceil(uint64_t(rows)) / 2); }
 
 // The results of a tall segment's reductions in the columns of all stacks: for each row of tiles, and altogether.

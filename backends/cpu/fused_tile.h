@@ -138,7 +138,7 @@ class TileRunner {
     }
   }
 
-  // Where a computed register goes: to its store if that may be, otherwise to its buffer.
+  // The place of a computed register: its store if that may be, otherwise its buffer.
   R* place_of(const RegisterPlan<R>& reg) const {
     if (!stores_ || reg.direct_store < 0 || !at_.contiguous()) return buffers_[size_t(reg.buffer)];
     return static_cast<R*>(*plan_.stores[size_t(reg.direct_store)].slot) + at_.flat();

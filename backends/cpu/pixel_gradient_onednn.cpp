@@ -23,27 +23,35 @@ struct PixelSizes {
   int64_t product_bytes() const { return samples * channels * filters * int64_t(sizeof(float)); }
 };
 
+// For each sample, its fewer channels (rows, pixels) times the others (pixels, columns).
+dnnl::matmul::primitive_desc product_of(const PixelSizes& s, const dnnl::primitive_attr& attributes) {
+  using memory = dnnl::memory;
+  const auto type = memory::data_type::f32;
+  const memory::desc a({s.samples, s.rows(), s.pixels}, type, memory::format_tag::acb),
+      b({s.samples, s.pixels, s.columns()}, type, memory::format_tag::abc),
+      c({s.samples, s.rows(), s.columns()}, type, memory::format_tag::abc);
+  return {dnnl::matmul::desc(a, b, c), attributes, onednn_engine()};
+}
+
 class PixelGradient : public OnednnKernel {
  public:
   // x (N,..,C), dy (N,..,K) -> dw (K,1,..,1,C)
-  PixelGradient(const LoweredKernel& kernel, Context& context, const PixelSizes& sizes)
+  PixelGradient(const LoweredKernel& kernel, Context& context, const PixelSizes& sizes,
+                const dnnl::matmul::primitive_desc& product)
       : OnednnKernel(kernel, context, memory::data_type::f32),
         sizes_(sizes),
         threads_(context.threads),
         scratch_(context.scratch),
         result_(context, kernel.outputs[0], DType::f32) {
-    const int64_t n = sizes.samples, rows = sizes.rows(), columns = sizes.columns(), pixels = sizes.pixels;
-    const memory::desc a({n, rows, pixels}, type(), memory::format_tag::acb),
-        b({n, pixels, columns}, type(), memory::format_tag::abc),
-        c({n, rows, columns}, type(), memory::format_tag::abc);
-    const dnnl::matmul::primitive_desc primitive(dnnl::matmul::desc(a, b, c), attributes(), onednn_engine());
-    set_primitive(dnnl::matmul(primitive), primitive);
-    read(DNNL_ARG_SRC, kernel.inputs[sizes.turned() ? 0 : 1], a, a);
-    read(DNNL_ARG_WEIGHTS, kernel.inputs[sizes.turned() ? 1 : 0], b, b);
-    products_ = memory(c, onednn_engine(), nullptr);
+    set_primitive(dnnl::matmul(product), product);
+    read(DNNL_ARG_SRC, kernel.inputs[sizes.turned() ? 0 : 1], product.src_desc(), product.src_desc());
+    read(DNNL_ARG_WEIGHTS, kernel.inputs[sizes.turned() ? 1 : 0], product.weights_desc(), product.weights_desc());
+    products_ = memory(product.dst_desc(), onednn_engine(), nullptr);
     place_ = context.scratch.take(size_t(sizes.product_bytes()));
     take(DNNL_ARG_DST, products_);
   }
+
+  static dnnl::primitive_attr scratch_apart() { return attributes(); }
 
   void run(const Run& run) override {
     const auto* products = reinterpret_cast<const float*>(scratch_.at(place_));
@@ -78,8 +86,9 @@ std::unique_ptr<Kernel> make_pixel_gradient(const LoweredKernel& kernel, Context
   if (!is_pointwise(kernel, context.lowered.graph)) return nullptr;
   const PixelSizes sizes{x[0], x.slice(1, x.rank() - 1).elements(), x.back(), dw[0]};
   if (sizes.pixels < kLeastPixels || sizes.product_bytes() > kMostProductBytes) return nullptr;
-  auto made = std::make_unique<PixelGradient>(kernel, context, sizes);
-  return made->implementation().starts_with("onednn:brg") ? std::move(made) : nullptr;  // AVX2 has none
+  const dnnl::matmul::primitive_desc product = product_of(sizes, PixelGradient::scratch_apart());
+  if (!std::string_view(product.impl_info_str()).starts_with("brg")) return nullptr;  // as without AVX-512
+  return std::make_unique<PixelGradient>(kernel, context, sizes, product);
 }
 
 }  // namespace neon::cpu

@@ -58,7 +58,7 @@ InitialCost initial_cost(const OpenedSpec& spec, const RunOptions& options, cons
   out.lines.push_back(text("cost    begins at ", cost_text(cost),
                            constant ? text("; ", cost_text(*constant), " for the same answer to every sample") : ""));
   if (!constant || *constant <= 0 || cost <= kFarAbove * *constant) return out;
-  // Where classes are rare, the first cost is far above that of their shares, and no fault of the weights.
+  // Rare classes put the first cost far above that of their shares, which is no fault of the weights.
   const auto even = cost_of_constant(*spec.experiment, data, batch.graph().outputs.size(), true);
   if (!even || cost > kFarAbove * *even)
     out.lines.push_back(text("note    the first cost is ", formatted("%.1f", cost / *constant),

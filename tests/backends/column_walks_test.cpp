@@ -159,7 +159,7 @@ TEST_CASE("batch norm's sums, its result and its gradient are walked, whatever t
   }
 }
 
-TEST_CASE("a number that is none stays in its column") {
+TEST_CASE("a NaN among the inputs stays in its column") {
   const WalkedNet net{"relu", 17};
   WalkedGraph made(net);
   Variables variables;
