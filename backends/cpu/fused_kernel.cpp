@@ -114,12 +114,13 @@ class FusedKernelOnCpu : public Kernel {
 
   // Halves onto each other: one after the other, sums of many tiles would drift.
   static void join(const SegmentPlan<R>& plan, const RegisterPlan<R>& reg, Columns<R>& columns) {
-    for (int64_t rows = plan.row_tiles_of_stack(); rows > 1; rows = half_of(rows))
-      for (int64_t row = 0, first = half_of(rows); row < rows - first; ++row) {
+    halve(plan.row_tiles_of_stack(), [&](int64_t first, int64_t pairs) {
+      for (int64_t row = 0; row < pairs; ++row) {
         R* to = columns.partial(row, reg.reduction_slot);
         const R* inputs[] = {to, columns.partial(first + row, reg.reduction_slot)};
         reg.functions[0](inputs, to, columns.width);
       }
+    });
     std::copy_n(columns.partial(0, reg.reduction_slot), columns.width, columns.value(reg.reduction_slot));
   }
 

@@ -8,8 +8,16 @@
 
 namespace neon::cpu {
 
-// The first row of the second half of two rows or more: the largest power of two below their number.
-inline int64_t half_of(int64_t rows) { return int64_t(std::bit_ceil(uint64_t(rows)) / 2); }
+// Halves rows until one is left: add(first, pairs) adds the last `pairs` rows, from row `first` on, to the first ones.
+// `first` is the largest power of two below the number of rows, so that zeros behind the rows change no bit.
+template <typename Add>
+void halve(int64_t rows, Add&& add) {
+  while (rows > 1) {
+    const auto first = int64_t(std::bit_ceil(uint64_t(rows)) / 2);
+    add(first, rows - first);
+    rows = first;
+  }
+}
 
 // The results of a tall segment's reductions in the columns of all stacks: for each row of tiles, and altogether.
 template <typename R>
@@ -34,7 +42,8 @@ class TilePlace {
   bool enter(int64_t tile, int64_t part = 0) {
     const int64_t row_tile = tile / plan_.column_tiles, column_tile = tile % plan_.column_tiles;
     const int64_t of_stack = plan_.row_tiles_of_stack(), all_rows = plan_.rows_of_stack();
-    const int64_t first = row_tile % of_stack * plan_.tile_rows, end = std::min(first + plan_.tile_rows, all_rows);
+    row_tile_of_stack = row_tile % of_stack;
+    const int64_t first = row_tile_of_stack * plan_.tile_rows, end = std::min(first + plan_.tile_rows, all_rows);
     const int64_t row_in_stack = first + part * plan_.part_rows, before = elements();
     stack = row_tile / of_stack;
     row = stack * all_rows + row_in_stack;
@@ -49,9 +58,11 @@ class TilePlace {
   int64_t kept() const { return plan_.fold == Fold::outer ? columns : rows; }
   int64_t first_kept() const { return plan_.fold == Fold::outer ? stack * plan_.columns + column : row; }
   int64_t flat() const { return row * plan_.columns + column; }
+  // Where a tall tile's part of a reduction lies.
+  R* partial(Columns<R>& columns, int slot) const { return columns.partial(row_tile_of_stack, slot) + first_kept(); }
   bool contiguous() const { return rows == 1 || columns == plan_.columns; }
 
-  int64_t stack = 0, row = 0, column = 0, rows = 0, columns = -1;
+  int64_t stack = 0, row_tile_of_stack = 0, row = 0, column = 0, rows = 0, columns = -1;
   bool is_last = true;  // of the tile's parts
 
  private:

@@ -86,14 +86,13 @@ class TileRunner {
     for (int i : plan_.passes[size_t(pass)]) {
       const RegisterPlan<R>& reg = plan_.registers[size_t(i)];
       if (const BodyPlan<R>* body = plan_.body_of(i, pass)) {
-        walk(*body, i, tile, columns);
+        walk(*body, i, columns);
         continue;
       }
       if (reg.load.index) source_.fetch_ahead(reg.load);
       if (reg.kind == Instruction::Kind::reduce) {
-        const int64_t row_tile = tile / plan_.column_tiles % plan_.row_tiles_of_stack();
         if (reg.known <= pass) registers_[size_t(i)] = columns.value(reg.reduction_slot) + at_.first_kept();
-        else fold(reg, columns.partial(row_tile, reg.reduction_slot) + at_.first_kept());
+        else fold(reg, at_.partial(columns, reg.reduction_slot));
       } else if (reg.reach == Reach::full || (reg.reach == Reach::kept && new_columns_)) {
         evaluate(size_t(i));
       }
@@ -109,7 +108,7 @@ class TileRunner {
   }
 
   // Numbers of the columns are repeated over some rows, so that loops are long where columns are few.
-  void walk(const BodyPlan<R>& body, int last, int64_t tile, Columns<R>& columns) {
+  void walk(const BodyPlan<R>& body, int last, Columns<R>& columns) {
     const int64_t rows = std::clamp<int64_t>(kLeastWidth / at_.columns, 1, at_.rows), width = rows * at_.columns;
     elementwise::ColumnWalk<R> w = {};
     w.n = at_.elements(), w.width = width;
@@ -131,10 +130,9 @@ class TileRunner {
     sums_.assign(2 * size_t(width), 0);
     w.sums[0] = sums_.data(), w.sums[1] = sums_.data() + width;
     body.walk(w);
-    const int64_t row_tile = tile / plan_.column_tiles % plan_.row_tiles_of_stack();
     for (int s : {0, 1}) {
       const RegisterPlan<R>& reg = plan_.registers[size_t(body.sums[s])];
-      fold_rows(reg, w.sums[s], rows, w.sums[s], columns.partial(row_tile, reg.reduction_slot) + at_.first_kept());
+      fold_rows(reg, w.sums[s], rows, w.sums[s], at_.partial(columns, reg.reduction_slot));
     }
   }
 
@@ -311,17 +309,15 @@ class TileRunner {
     fold_rows(reg, from, at_.rows, buffers_[size_t(plan_.fold_buffer)], to);
   }
 
-  // Halves of the rows onto each other, so that few and long loops do it; `half` may be the rows themselves. Halves are
-  // powers of two, so that zeros behind the rows change no bit.
-  void fold_rows(const RegisterPlan<R>& reg, const R* from, int64_t all, R* half, R* to) {
-    for (int64_t rows = all; rows > 1; rows = half_of(rows)) {
-      const int64_t first = half_of(rows), pairs = rows - first;
+  // Halves of the rows onto each other, so that few and long loops do it; `half` may be the rows themselves.
+  void fold_rows(const RegisterPlan<R>& reg, const R* from, int64_t rows, R* half, R* to) {
+    halve(rows, [&](int64_t first, int64_t pairs) {
       const R* inputs[] = {from, from + first * at_.columns};
       reg.functions[0](inputs, half, pairs * at_.columns);
       if (from != half)
         std::copy_n(from + pairs * at_.columns, (first - pairs) * at_.columns, half + pairs * at_.columns);
       from = half;
-    }
+    });
     if (part_ == 0) {
       std::copy_n(from, at_.columns, to);
     } else {
