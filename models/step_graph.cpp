@@ -122,6 +122,7 @@ Batch training_batch(StepGraph& step, LayerContext& context, const DataLayout& d
   context.wide_gradients = options.wide_gradients;
   say_order(context, data, options, true);
   Batch batch = batch_of(step.graph, data, data.rows(), options, true);
+  if (!context.data_axes.empty()) step.graph.sequences = batch.x.shape()[0];
   set_label_lengths(context, data, batch);
   context.target_labels = batch.counts.value() ? batch.labels : Value();
   context.target_boxes = batch.boxes.value();
@@ -141,7 +142,6 @@ int64_t most_targets(const DataLayout& data, const Batch& batch, const StepOptio
 Expr training_pass(StepGraph& step, LayerContext& context, const Network& network, const Cost& cost,
                    const DataLayout& data, const StepOptions& options) {
   Batch batch = training_batch(step, context, data, options);
-  if (!context.data_axes.empty()) step.graph.sequences = batch.x.shape()[0];
   Expr y = network.forward(context, batch.x);
   check_outputs(network, context, {data, batch, options}, compared(&cost, data, batch.t), y);
   describe_outputs(step, context, data, options, y);
@@ -324,6 +324,7 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   DataLayout layout = data;
   if (!measured) layout.target_is_input = true, layout.drop_classes();
   Batch batch = batch_of(graph, layout, set_size, options, false);
+  if (!context.data_axes.empty()) graph.sequences = batch.x.shape()[0];
   set_label_lengths(context, data, batch);
   context.target_labels = batch.counts.value() ? batch.labels : Value();
   context.decodes = !measured || std::ranges::any_of(metrics, &Metric::of_sequences);

@@ -112,16 +112,34 @@ class FusedKernelOnCpu : public Kernel {
     runners_[0][s].run_kept(partials_[s].data(), columns_[s]);
   }
 
-  // Halves onto each other: one after the other, sums of many tiles would drift.
-  static void join(const SegmentPlan<R>& plan, const RegisterPlan<R>& reg, Columns<R>& columns) {
-    halve(plan.row_tiles_of_stack(), [&](int64_t first, int64_t pairs) {
-      for (int64_t row = 0; row < pairs; ++row) {
-        R* to = columns.partial(row, reg.reduction_slot);
-        const R* inputs[] = {to, columns.partial(first + row, reg.reduction_slot)};
-        reg.functions[0](inputs, to, columns.width);
-      }
-    });
-    std::copy_n(columns.partial(0, reg.reduction_slot), columns.width, columns.value(reg.reduction_slot));
+  // Adds up the rows of tiles of each run, then those of all runs. In halves: one after the other, sums of many tiles
+  // would drift. Threads share the columns.
+  void join(const SegmentPlan<R>& plan, const RegisterPlan<R>& reg, Columns<R>& columns) {
+    const int64_t width = columns.width;
+    const auto join_share = [&](int thread, int team) {
+      const int64_t first = width * thread / team, count = width * (thread + 1) / team - first;
+      if (count > 0) join_columns(plan, reg, columns, first, count);
+    };
+    if (width * plan.row_tiles_of_stack() > kWorkOfOneThread) in_parallel(join_share);
+    else join_share(0, 1);
+  }
+
+  static void join_columns(const SegmentPlan<R>& plan, const RegisterPlan<R>& reg, Columns<R>& columns, int64_t first,
+                           int64_t count) {
+    const auto row = [&](int64_t row_tile) { return columns.partial(row_tile, reg.reduction_slot) + first; };
+    const int64_t all = plan.row_tiles_of_stack(), of_run = plan.row_tiles_of_run();
+    const auto join_rows = [&](int64_t begin, int64_t rows, int64_t step) {
+      halve(rows, [&](int64_t half, int64_t pairs) {
+        for (int64_t pair = 0; pair < pairs; ++pair) {
+          R* to = row(begin + pair * step);
+          const R* inputs[] = {to, row(begin + (half + pair) * step)};
+          reg.functions[0](inputs, to, count);
+        }
+      });
+    };
+    for (int64_t begin = 0; begin < all; begin += of_run) join_rows(begin, of_run, 1);
+    join_rows(0, all / of_run, of_run);
+    std::copy_n(row(0), count, columns.value(reg.reduction_slot) + first);
   }
 
   void add_up() {

@@ -8,6 +8,8 @@
 
 namespace neon::cpu {
 
+constexpr int64_t kLeastWidth = 256;  // about, of a walk's repeated columns
+
 // Halves rows until one is left: add(first, pairs) adds the last `pairs` rows, from row `first` on, to the first ones.
 // `first` is the largest power of two below the number of rows, so that zeros behind the rows change no bit.
 template <typename Add>
@@ -41,15 +43,16 @@ class TilePlace {
   // Goes to a part of a tile, and returns whether it has another number of elements than the one before.
   bool enter(int64_t tile, int64_t part = 0) {
     const int64_t row_tile = tile / plan_.column_tiles, column_tile = tile % plan_.column_tiles;
-    const int64_t of_stack = plan_.row_tiles_of_stack(), all_rows = plan_.rows_of_stack();
-    row_tile_of_stack = row_tile % of_stack;
-    const int64_t first = row_tile_of_stack * plan_.tile_rows, end = std::min(first + plan_.tile_rows, all_rows);
-    const int64_t row_in_stack = first + part * plan_.part_rows, before = elements();
-    stack = row_tile / of_stack;
-    row = stack * all_rows + row_in_stack;
+    const int64_t run = row_tile / plan_.row_tiles_of_run(), all_rows = plan_.rows_of_run();
+    const int64_t first = row_tile % plan_.row_tiles_of_run() * plan_.tile_rows;
+    const int64_t end = std::min(first + plan_.tile_rows, all_rows);
+    const int64_t row_in_run = first + part * plan_.part_rows, before = elements();
+    stack = row_tile / plan_.row_tiles_of_stack();
+    row_tile_of_stack = row_tile % plan_.row_tiles_of_stack();
+    row = run * all_rows + row_in_run;
     column = column_tile * plan_.tile_columns;
-    rows = std::min(plan_.part_rows, end - row_in_stack);
-    is_last = row_in_stack + rows == end;
+    rows = std::min(plan_.part_rows, end - row_in_run);
+    is_last = row_in_run + rows == end;
     columns = std::min(plan_.tile_columns, plan_.columns - column);
     return elements() != before;
   }
@@ -60,6 +63,8 @@ class TilePlace {
   int64_t flat() const { return row * plan_.columns + column; }
   // Where a tall tile's part of a reduction lies.
   R* partial(Columns<R>& columns, int slot) const { return columns.partial(row_tile_of_stack, slot) + first_kept(); }
+  // The rows that a walk over columns repeats them in.
+  int64_t walked_rows() const { return std::clamp<int64_t>(kLeastWidth / columns, 1, rows); }
   bool contiguous() const { return rows == 1 || columns == plan_.columns; }
 
   int64_t stack = 0, row_tile_of_stack = 0, row = 0, column = 0, rows = 0, columns = -1;

@@ -22,6 +22,7 @@ namespace {
 constexpr int64_t kTileBytes = 4096;                            // of a register, where the domain allows
 constexpr int64_t kOuterTileBytes = 32768;                      // whole columns take more
 constexpr int64_t kCacheBytes = 65536, kLeastPartBytes = 8192;  // of full registers; of one
+constexpr int64_t kPartsOfSteps = 4;                            // of a tile
 constexpr int64_t kWidestTallTile = 512;                        // columns; with more, rows of a tile would be too few
 
 // The loop of an op whose inputs in `mask` are single numbers; null if no such loop exists.
@@ -63,7 +64,7 @@ class Planner {
     if (plan_.tall) plan_passes(plan_);
     find_direct_stores();
     assign_buffers();
-    if (plan_.tall) choose_parts();
+    if (plan_.tall && !plan_.of_steps) choose_parts();
     return std::move(plan_);
   }
 
@@ -80,10 +81,11 @@ class Planner {
     const bool reduces = std::ranges::count(segment_.reduced, true) > 0;
     if (!reduces) {
       // Columns are the last axes that every load walks densely or repeats as one; rows the others, all of them where
-      // single numbers are looked up.
-      const bool numbers = looks_up() && rank == 1;
+      // single numbers are looked up or added up sequence by sequence.
+      const bool by_sequence = !segment_.totals.empty() && is_led_by_sequences();
+      const bool numbers = (looks_up() || by_sequence) && rank == 1;
       column_axis_ = numbers ? 1 : std::max(rank - 1, 0);
-      while (!numbers && column_axis_ > 0 && joins(column_axis_ - 1)) --column_axis_;
+      while (!numbers && column_axis_ > int(by_sequence) && joins(column_axis_ - 1)) --column_axis_;
     } else if (last_reduced >= 0 && last_reduced < last_kept) {
       plan_.fold = Fold::outer;
       column_axis_ = last_reduced + 1;
@@ -141,28 +143,43 @@ class Planner {
   }
 
   void choose_tiles() {
-    const int64_t elements = kTileBytes / int64_t(sizeof(R));
-    plan_.steps = steps_of_sequence();
-    plan_.tall = plan_.steps > 0 || is_tall();
-    if (plan_.tall) {
-      const int64_t most = kOuterTileBytes / int64_t(sizeof(R));
-      plan_.tile_columns = plan_.columns <= kWidestTallTile ? plan_.columns : kWidestTallTile / 2;
-      plan_.tile_rows = plan_.steps > 0 ? plan_.steps : most / plan_.tile_columns;
-    } else if (plan_.fold == Fold::outer) {
-      plan_.tile_rows = plan_.rows_of_stack();
-      const int64_t most = kOuterTileBytes / int64_t(sizeof(R)) / std::max<int64_t>(plan_.tile_rows, 1);
-      plan_.tile_columns = std::min(std::max<int64_t>(most / 16 * 16, 16), plan_.columns);
-    } else {
-      plan_.tile_columns = plan_.fold == Fold::inner ? plan_.columns : std::min(plan_.columns, elements);
-      plan_.tile_rows = 1;
-      if (plan_.tile_columns == plan_.columns)
-        plan_.tile_rows =
-            std::clamp<int64_t>(elements / std::max<int64_t>(plan_.columns, 1), 1, std::max<int64_t>(plan_.rows, 1));
-    }
-    plan_.part_rows = plan_.tile_rows;
+    plan_.runs = count_runs();
+    if (plan_.fold == Fold::outer) choose_outer_tiles();
+    else choose_other_tiles();
     auto tiles = [](int64_t all, int64_t one) { return one ? (all + one - 1) / one : 0; };
-    plan_.row_tiles = plan_.stacks * tiles(plan_.rows_of_stack(), plan_.tile_rows);
+    plan_.row_tiles = plan_.runs * tiles(plan_.rows_of_run(), plan_.tile_rows);
     plan_.column_tiles = tiles(plan_.columns, plan_.tile_columns);
+    const int64_t part = plan_.of_steps && plan_.tall ? plan_.tile_rows / kPartsOfSteps : plan_.tile_rows;
+    plan_.part_rows = std::min(part, plan_.rows_of_run());
+  }
+
+  void choose_outer_tiles() {
+    const int64_t most = kOuterTileBytes / int64_t(sizeof(R));
+    plan_.of_steps = context_.lowered.graph.sequences > 0 && !has_argmax();
+    plan_.tile_columns = plan_.columns <= kWidestTallTile ? plan_.columns : kWidestTallTile / 2;
+    plan_.tile_rows = most / std::max<int64_t>(plan_.tile_columns, 1);
+    if (plan_.of_steps) return cut_steps();
+    plan_.tall = is_tall();
+    if (plan_.tall) return;
+    plan_.tile_rows = plan_.rows_of_stack();
+    const int64_t columns = most / std::max<int64_t>(plan_.tile_rows, 1);
+    plan_.tile_columns = std::min(std::max<int64_t>(columns / 16 * 16, 16), plan_.columns);
+  }
+
+  // The number of steps, which padding changes, decides no place at which their sums are cut.
+  void cut_steps() {
+    const auto part = int64_t(std::bit_floor(uint64_t(plan_.tile_rows / 2)));
+    plan_.tall = plan_.by_sequence() || plan_.rows_of_stack() > part;
+    plan_.tile_rows = plan_.tall ? kPartsOfSteps * part : part;
+  }
+
+  void choose_other_tiles() {
+    const int64_t elements = kTileBytes / int64_t(sizeof(R));
+    plan_.tile_columns = plan_.fold == Fold::inner ? plan_.columns : std::min(plan_.columns, elements);
+    plan_.tile_rows = 1;
+    if (plan_.tile_columns != plan_.columns) return;
+    plan_.tile_rows =
+        std::clamp<int64_t>(elements / std::max<int64_t>(plan_.columns, 1), 1, std::max<int64_t>(plan_.rows, 1));
   }
 
   // Parts of a tall tile: as many rows as keep the full registers of its passes in the fastest cache, about.
@@ -173,19 +190,25 @@ class Planner {
         if (plan_.registers[size_t(i)].reach == Reach::full) buffers.insert(plan_.registers[size_t(i)].buffer);
     const int64_t count = std::max<int64_t>(int64_t(buffers.size()), 1);
     const int64_t bytes = std::clamp(kCacheBytes / count, kLeastPartBytes, kOuterTileBytes);
-    int64_t rows = bytes / int64_t(sizeof(R)) / plan_.tile_columns;
-    if (plan_.steps > 0) rows = int64_t(std::bit_floor(uint64_t(rows)));
-    plan_.part_rows = std::clamp<int64_t>(rows, 1, std::max<int64_t>(plan_.tile_rows, 1));
+    plan_.part_rows =
+        std::clamp<int64_t>(bytes / int64_t(sizeof(R)) / plan_.tile_columns, 1, std::max<int64_t>(plan_.tile_rows, 1));
   }
 
-  // The rows of each sequence, where steps of all sequences are added up. Each tile is then a sequence, so zeros of
-  // padding at its end change no bit. 0: the rows are no steps, or a sequence has one.
-  int64_t steps_of_sequence() const {
-    const int64_t sequences = context_.lowered.graph.sequences;
+  // Stacks; or sequences, where steps of all sequences are added up. Zeros of padding, at the end of each sequence,
+  // then change no bit.
+  int64_t count_runs() const {
+    const int64_t sequences = context_.lowered.graph.sequences, steps = sequences ? plan_.rows / sequences : 0;
+    if (!is_led_by_sequences() || plan_.stacks != 1 || plan_.rows != steps * sequences) return plan_.stacks;
+    if (plan_.fold == Fold::outer) return steps > 1 && !has_argmax() ? sequences : 1;
+    return plan_.totals.empty() ? 1 : sequences;
+  }
+
+  // Whether axis 0 is sequences, or steps of all sequences.
+  bool is_led_by_sequences() const {
     const Shape& domain = segment_.domain;
-    if (sequences == 0 || plan_.fold != Fold::outer || plan_.stacks != 1 || has_argmax()) return 0;
-    if (domain.rank() != 2 && domain[0] != sequences) return 0;
-    return plan_.rows % sequences || plan_.rows == sequences ? 0 : plan_.rows / sequences;
+    const int64_t sequences = context_.lowered.graph.sequences;
+    if (sequences == 0 || domain.rank() == 0) return false;
+    return domain[0] == sequences || (domain.rank() <= 2 && domain[0] % sequences == 0);
   }
 
   // Whether whole columns would not fit a tile. The place of a largest is not known from parts of a column.

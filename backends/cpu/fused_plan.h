@@ -118,7 +118,8 @@ struct SegmentPlan {
   Fold fold = Fold::none;
   int64_t rows = 1, columns = 1, tile_rows = 1, tile_columns = 1, row_tiles = 1, column_tiles = 1;
   int64_t stacks = 1;     // rows and row_tiles are those of all stacks
-  int64_t steps = 0;      // of the sequence that each tile is; 0: tiles are other rows
+  int64_t runs = 1;       // of rows that no tile crosses: stacks, or the sequences of a single stack
+  bool of_steps = false;  // rows may be steps, so that more of them must change no sum of those before
   int64_t part_rows = 1;  // that a thread works on at once: tall tiles have several such parts
   std::vector<RegisterPlan<R>> registers;
   std::vector<StorePlan> stores;
@@ -143,6 +144,9 @@ struct SegmentPlan {
   int64_t tiles() const { return row_tiles * column_tiles; }
   int64_t rows_of_stack() const { return rows / stacks; }
   int64_t row_tiles_of_stack() const { return row_tiles / stacks; }
+  int64_t rows_of_run() const { return rows / runs; }
+  int64_t row_tiles_of_run() const { return row_tiles / runs; }
+  bool by_sequence() const { return runs != stacks; }
   int64_t buffer_elements() const { return (part_rows * tile_columns + 15) / 16 * 16; }
 };
 

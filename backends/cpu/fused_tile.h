@@ -9,8 +9,7 @@
 
 namespace neon::cpu {
 
-constexpr int64_t kLeastWidth = 256;  // about, of a walk's repeated columns
-constexpr int64_t kPiece = 256;       // numbers of a loop over arrays in memory
+constexpr int64_t kPiece = 256;  // numbers of a loop over arrays in memory
 
 template <typename R>
 class TileRunner {
@@ -109,7 +108,7 @@ class TileRunner {
 
   // Numbers of the columns are repeated over some rows, so that loops are long where columns are few.
   void walk(const BodyPlan<R>& body, int last, Columns<R>& columns) {
-    const int64_t rows = std::clamp<int64_t>(kLeastWidth / at_.columns, 1, at_.rows), width = rows * at_.columns;
+    const int64_t rows = at_.walked_rows(), width = rows * at_.columns;
     elementwise::ColumnWalk<R> w = {};
     w.n = at_.elements(), w.width = width;
     w.x = registers_[size_t(body.x)];
@@ -310,7 +309,17 @@ class TileRunner {
   }
 
   // Halves of the rows onto each other, so that few and long loops do it; `half` may be the rows themselves.
+  // Steps are first added to a few rows, as walk() does, so that the same sums follow from either.
   void fold_rows(const RegisterPlan<R>& reg, const R* from, int64_t rows, R* half, R* to) {
+    if (const int64_t few = at_.walked_rows(); plan_.of_steps && rows > few) {
+      const int64_t width = few * at_.columns, all = rows * at_.columns;
+      std::copy_n(from, width, half);
+      for (int64_t first = width; first < all; first += width) {
+        const R* inputs[] = {half, from + first};
+        reg.functions[0](inputs, half, std::min(width, all - first));
+      }
+      from = half, rows = few;
+    }
     halve(rows, [&](int64_t first, int64_t pairs) {
       const R* inputs[] = {from, from + first * at_.columns};
       reg.functions[0](inputs, half, pairs * at_.columns);

@@ -54,10 +54,12 @@ R reduce_in_a_row(const R* x, int64_t n) {
   return last[0];
 }
 
+// In halves of powers of two, so that zeros behind the numbers change no bit of their sum.
 template <typename R, typename Op>
 R reduce(const R* x, int64_t n) {
   if (n <= kInARow) return reduce_in_a_row<R, Op>(x, n);
-  const int64_t half = (n / 2 + kLanes - 1) / kLanes * kLanes;
+  int64_t half = kInARow;
+  while (2 * half < n) half *= 2;
   return Op::join(reduce<R, Op>(x, half), reduce<R, Op>(x + half, n - half));
 }
 
