@@ -73,6 +73,36 @@ TEST_CASE("0.9: ranges of a search stay in what is converted, wherever a value s
              Contains("'validation_pct': expected a number, found a range"));
 }
 
+TEST_CASE("0.9: a value of another kind is an error, wherever it stands") {
+  const auto says = [](std::string OldParts::*part, const std::string& text) {
+    OldParts parts;
+    parts.*part = text;
+    return parts.error();
+  };
+  const auto rule = [&](const std::string& params) {
+    return says(&OldParts::rule, "{type: gradient_descent_momentum, lr_params: {learning_rate: 0.1, " + params + "}}");
+  };
+  CHECK_THAT(rule("momentum_params: 0.9"), Contains("'momentum_params': expected a map, {key: value}, found '0.9'"));
+  CHECK_THAT(rule("momentum_params: [constant, 0.9]"), Contains("'momentum_params': expected a map"));
+  CHECK_THAT(rule("schedule: 7"), Contains("'schedule': expected a map"));
+  CHECK(rule("momentum_params: , schedule: ") == "");
+  CHECK_THAT(says(&OldParts::rule, "{type: adadelta, lr_params: 3}"), Contains("'lr_params': expected a map"));
+  for (const char* rest : {"metrics: [!obj:metrics.MSE {}]", "metrics: 17", "logging: 5", "diagnostics: [ranges]"})
+    CHECK_THAT(says(&OldParts::rest, rest), Contains("expected a map, {key: value}, found"));
+  CHECK_THAT(says(&OldParts::rest, "predictions: 9"), Contains("predictions: expected a list of sets"));
+  const std::string model = "num_epochs: 3, batch_size: 8, ";
+  CHECK_THAT(says(&OldParts::model, model + "serialized_path: [x]"), Contains("expected one word, found a list"));
+  CHECK_THAT(says(&OldParts::model, model + "serialized_path: ''"), Contains("expected a path, found ''"));
+  CHECK_THAT(says(&OldParts::model, model + "serialized_path: x, save_checkpoints: [2]"),
+             Contains("'save_checkpoints': expected a whole number, found a list"));
+  CHECK_THAT(says(&OldParts::dataset, "!obj:datasets.MNIST {repo_path: {a: b}}"), Contains("expected one word"));
+  CHECK_THAT(says(&OldParts::data, "nout: [784, 2]"), Contains("'nout': expected a whole number, found a list"));
+  CHECK_THAT(says(&OldParts::layers, "!obj:layers.FCLayer {nout: 3, backend_type: [np.float32]},"),
+             Contains("'backend_type': expected one word, found a list"));
+  CHECK_THAT(says(&OldParts::layers, "!obj:layers.BranchLayer {sublayers: !obj:layers.FCLayer {nout: 3}},"),
+             Contains("'sublayers': expected a list, [...], found !obj:layers.FCLayer"));
+}
+
 TEST_CASE("0.9: checkpoints after the epochs of a list, or every so many") {
   OldParts parts;
   const auto epochs = [&](const std::string& schedule) {

@@ -153,7 +153,7 @@ void finish_balance(OldTranslation& t, const OldObject& object, OldResult& out) 
 
 const OldClasses balanced(std::vector<OldClass>{
     {"models.Balance", "model", "Balance",
-     old_model_keys({required(old_read("classlayers")), required(old_read("stylelayers"))}), finish_balance},
+     old_model_keys({required(old_list("classlayers")), required(old_list("stylelayers"))}), finish_balance},
     {"transforms.XCovariance",
      "penalty",
      "XCovariance",

@@ -21,10 +21,12 @@ struct OldKey {
     idle,    // without effect
     holder,  // without effect in 0.9, too: it only holds anchors
   };
+  enum class Form { any, word, list, map };  // of the value of a key that the class's own function reads
   std::string_view name, as;
   Use use = Use::value;
   std::string_view category = {};  // of an object
   bool required = false;
+  Form form = Form::any;
 };
 
 constexpr OldKey old_value(std::string_view name, std::string_view as = "") {
@@ -33,7 +35,12 @@ constexpr OldKey old_value(std::string_view name, std::string_view as = "") {
 constexpr OldKey old_object(std::string_view name, std::string_view as, std::string_view category) {
   return {name, as, OldKey::Use::object, category};
 }
-constexpr OldKey old_read(std::string_view name) { return {name, "", OldKey::Use::read}; }
+constexpr OldKey old_read(std::string_view name, OldKey::Form form = OldKey::Form::any) {
+  return {name, "", OldKey::Use::read, {}, false, form};
+}
+constexpr OldKey old_word(std::string_view name) { return old_read(name, OldKey::Form::word); }
+constexpr OldKey old_list(std::string_view name) { return old_read(name, OldKey::Form::list); }
+constexpr OldKey old_map(std::string_view name) { return old_read(name, OldKey::Form::map); }
 constexpr OldKey old_idle(std::string_view name, std::string_view why) { return {name, why, OldKey::Use::idle}; }
 constexpr OldKey old_holder(std::string_view name) { return {name, "", OldKey::Use::holder}; }
 constexpr OldKey required(OldKey key) {

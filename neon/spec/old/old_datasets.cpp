@@ -9,7 +9,7 @@ namespace neon {
 
 OldKeys old_dataset_keys(OldKeys own) {
   const OldKeys common = {
-      old_read("repo_path"),
+      old_word("repo_path"),
       old_value("sample_pct", "subset_pct"),
       old_read("validation_pct"),
       old_idle("save_dir", "neon predict --format csv prints predictions, > FILE keeps them"),
@@ -86,12 +86,12 @@ void finish_iris(OldTranslation& t, const OldObject& object, OldResult& out) {
 // nin is the data layer's where that has images.
 void finish_uniform(OldTranslation& t, const OldObject& object, OldResult& out) {
   finish_old_dataset(t, object, out);
-  const auto nin = t.integers_of(object, "nin");
+  const auto nin = t.whole_of(object, "nin");
   t.has_test = t.number_of(object, "ntest", 0) > 0;
-  const int64_t given = Shape(t.data_shape).elements(), numbers = nin.empty() ? 0 : nin[0];
+  const int64_t given = Shape(t.data_shape).elements(), numbers = nin.value_or(0);
   if (t.data_shape.size() == 3 && given != numbers) check_old_shape(t, {numbers});
   Setting shape = Setting::list({}, object.where_of("nin"));
-  for (int64_t n : t.data_shape.size() == 3 ? t.data_shape : nin)
+  for (int64_t n : t.data_shape.size() == 3 ? t.data_shape : std::vector{numbers})
     shape.items.push_back(Setting::scalar(text(n), shape.where));
   out.set("nin", std::move(shape));
 }

@@ -9,15 +9,21 @@ namespace neon {
 namespace {
 
 const OldKeys kExperimentKeys = {
-    required(old_read("dataset")), required(old_read("model")), old_read("backend"),        old_read("live"),
-    old_read("logging"),           old_holder("weight_init"),   old_holder("weight_inits"), old_holder("lrule"),
+    required(old_read("dataset")),
+    required(old_read("model")),
+    old_read("backend"),
+    old_read("live"),
+    old_map("logging"),
+    old_holder("weight_init"),
+    old_holder("weight_inits"),
+    old_holder("lrule"),
     old_holder("lrules"),
 };
 constexpr const char* kErrorExperiment = "experiments.FitPredictErrorExperiment";
 const OldKeys kErrorKeys = kExperimentKeys + OldKeys{
-                                                 old_read("metrics"),
+                                                 old_map("metrics"),
                                                  old_read("predictions"),
-                                                 old_read("diagnostics"),
+                                                 old_map("diagnostics"),
                                                  old_idle("inference_sets", "0.9 did not read it"),
                                                  old_idle("inference_metrics", "0.9 did not read it"),
                                                  old_idle("return_item", "0.9 did not read it"),
@@ -28,7 +34,7 @@ const OldKeys kErrorKeys = kExperimentKeys + OldKeys{
 
 void translate_logging(OldTranslation& t, const OldNode& node) {
   static const OldClass kLogging{
-      "logging", "", "", {old_read("level"), old_read("filename"), old_idle("format", "lines have one form")}};
+      "logging", "", "", {old_word("level"), old_word("filename"), old_idle("format", "lines have one form")}};
   if (node.is_null()) return;
   const OldObject logging{node, kLogging};
   t.check_keys(logging);
@@ -51,8 +57,8 @@ void translate_diagnostics(OldTranslation& t, const OldNode& node) {
       "diagnostics",
       "",
       "",
-      {old_read("timing"), old_read("ranges"), old_read("decorate_fc"), old_read("decorate_conv"),
-       old_read("decorate_ew"), old_read("decorate_ranges"), old_read("verbosity"), old_read("prefix")}};
+      {old_read("timing"), old_read("ranges"), old_list("decorate_fc"), old_list("decorate_conv"),
+       old_list("decorate_ew"), old_list("decorate_ranges"), old_word("verbosity"), old_word("prefix")}};
   const OldObject diagnostics{node, kDiagnostics};
   t.check_keys(diagnostics);
   for (const auto& [key, mend] : kDiagnosticsMend)
@@ -99,6 +105,8 @@ void translate_metrics(OldTranslation& t, const OldNode& node, OldResult& out) {
 }
 
 void translate_predictions(OldTranslation& t, const OldNode& node) {
+  if (!node.is_null() && !node.is_list() && !node.is_map())
+    return t.problem(node.where(), text("predictions: expected a list of sets, as [test], found ", node.describe()));
   if (node.is_null() || (node.is_list() && node.items().empty()) || (node.is_map() && node.entries().empty())) return;
   t.remark(node.where(),
            "predictions are no part of a run: save the run with -s FILE, and neon predict FILE prints those of the "

@@ -73,13 +73,13 @@ void translate_crops(OldTranslation& t, const OldObject& object, OldResult& out,
 
 // Counts of macrobatches.
 void translate_counts(OldTranslation& t, const OldObject& object, OldResult& out) {
-  const auto train = t.integers_of(object, "ntrain"), size = t.integers_of(object, "macro_size");
-  if (!train.empty() && !size.empty() && is_image_net(t.word_of(object, "imageset", ""))) {
-    const double share = double(train[0]) * double(size[0]) / (kImageNetBatches * kImageNetSize);
+  const auto train = t.whole_of(object, "ntrain"), size = t.whole_of(object, "macro_size");
+  if (train && size && is_image_net(t.word_of(object, "imageset", ""))) {
+    const double share = double(*train) * double(*size) / (kImageNetBatches * kImageNetSize);
     if (share < 1) out.set("subset_pct", Setting::scalar(number(100 * share), object.where_of("ntrain")));
     t.remark(object.where_of("ntrain"),
-             text("ntrain: ", train[0], " of ImageNet's 418 macrobatches, as a share of the images"));
-  } else if (!train.empty()) {
+             text("ntrain: ", *train, " of ImageNet's 418 macrobatches, as a share of the images"));
+  } else if (train) {
     t.remark(object.where_of("ntrain"), "ntrain is left out: all images are used; subset_pct takes a share");
   }
   if (object.find("nval")) t.remark(object.where_of("nval"), "nval is left out: all validation images are used");
@@ -91,10 +91,9 @@ void finish_imageset(OldTranslation& t, const OldObject& object, OldResult& out)
   const Setting batches = macrobatches_of(t, object);
   const Setting folder = batches.is_null() ? folder_of(t, object) : batches;
   out.params.entries.insert(out.params.entries.begin(), {"path", folder, folder.where});
-  const auto sizes = t.integers_of(object, "output_image_size"), crops = t.integers_of(object, "cropped_image_size"),
-             channels = t.integers_of(object, "num_channels");
-  const int64_t size = sizes.empty() ? 0 : sizes[0], crop = crops.empty() ? size : crops[0],
-                depth = channels.empty() ? 3 : channels[0];
+  const int64_t size = t.whole_of(object, "output_image_size").value_or(0),
+                crop = t.whole_of(object, "cropped_image_size").value_or(size),
+                depth = t.whole_of(object, "num_channels").value_or(3);
   out.set("size", Setting::scalar(text(size), object.where_of("output_image_size")));
   if (depth != 3) out.set("channels", Setting::scalar(text(depth), object.where_of("num_channels")));
   if (depth < 1 || depth > 16) return t.problem(object.where_of("num_channels"), "num_channels must be 1 or 3");
@@ -122,12 +121,12 @@ OldKey idle_with(std::string_view name) {
 
 const OldClasses imagesets(std::vector<OldClass>{
     {"datasets.Imageset", "data set", "ImageFolder",
-     old_dataset_keys({old_read("save_dir"),
-                       required(old_read("imageset")),
+     old_dataset_keys({old_word("save_dir"),
+                       required(old_word("imageset")),
                        required(old_read("macro_size")),
                        required(old_read("output_image_size")),
                        required(old_read("cropped_image_size")),
-                       old_read("image_dir"),
+                       old_word("image_dir"),
                        old_read("num_channels"),
                        old_read("dotransforms"),
                        old_read("mean_norm"),

@@ -5,8 +5,8 @@ namespace neon {
 
 OldKeys old_layer_keys(OldKeys own) {
   const OldKeys common = {
-      old_read("name"),
-      old_read("backend_type"),
+      old_word("name"),
+      old_word("backend_type"),
       old_idle("prev_layer", "the layer before is the input"),
       old_idle("is_local", "a layer knows whether it is local"),
       old_idle("is_random", "a layer knows whether it draws"),
@@ -134,18 +134,19 @@ void finish_data_layer(OldTranslation& t, const OldObject& object, OldResult& ou
   if (!t.truth_of(object, "is_local", false)) {
     if (!object.find("nout"))
       t.problem(object.node.where(), "the data layer needs 'nout', or is_local: True with nofm and ofmshape");
-    t.data_shape = t.integers_of(object, "nout");
+    if (const auto units = t.whole_of(object, "nout")) t.data_shape = {*units};
     return;
   }
-  const auto sides = t.integers_of(object, "ofmshape"), maps = t.integers_of(object, "nofm");
-  if (sides.size() != 2 || maps.size() != 1)
+  const auto sides = t.integers_of(object, "ofmshape");
+  const auto maps = t.whole_of(object, "nofm");
+  if (sides.size() != 2 || !maps)
     return t.problem(object.node.where(),
                      "a local data layer needs nofm, its feature maps, and ofmshape: [height, width]");
-  t.data_shape = {maps[0], sides[0], sides[1]};
+  t.data_shape = {*maps, sides[0], sides[1]};
 }
 
-const OldKeys kDataLayerKeys = {old_read("name"),
-                                old_read("backend_type"),
+const OldKeys kDataLayerKeys = {old_word("name"),
+                                old_word("backend_type"),
                                 old_read("nout"),
                                 old_read("is_local"),
                                 old_read("nofm"),
@@ -163,9 +164,9 @@ const OldClasses layers(std::vector<OldClass>{
      "Dropout: training sets inputs to 0 without a factor, the evaluation multiplies all by keep, as 0.9 did; --caffe "
      "divides in training instead"},
     {"layers.SliceLayer", "layer", "Slice", old_layer_keys({required(old_value("end_idx"))}), finish_plain},
-    {"layers.BranchLayer", "layer", "MergeBroadcast", old_layer_keys({required(old_read("sublayers"))}),
+    {"layers.BranchLayer", "layer", "MergeBroadcast", old_layer_keys({required(old_list("sublayers"))}),
      finish_branches},
-    {"layers.ListLayer", "layer", "Sequential", old_layer_keys({required(old_read("sublayers"))}), finish_list},
+    {"layers.ListLayer", "layer", "Sequential", old_layer_keys({required(old_list("sublayers"))}), finish_list},
 });
 
 }  // namespace

@@ -39,8 +39,8 @@ void finish_pooling(OldTranslation& t, const OldObject& object, OldResult& out) 
               "op: unpool, which 0.9 had on one GPU backend alone, is not taken over; the nearest is Deconv");
   // The step is 1 unless given; ours is the window.
   if (!out.params.find("strides")) out.set("strides", Setting::scalar("1", object.node.where()));
-  if (const auto pieces = t.integers_of(object, "maxout"); !pieces.empty() && pieces[0] > 1)
-    t.problem(object.where_of("maxout"), text("maxout is a layer of its own: Maxout: {pieces: ", pieces[0],
+  if (const auto pieces = t.whole_of(object, "maxout"); pieces && *pieces > 1)
+    t.problem(object.where_of("maxout"), text("maxout is a layer of its own: Maxout: {pieces: ", *pieces,
                                               "}; convert the file "
                                               "without it and put Maxout before or after the Pooling"));
   t.remark(object.node.where(), kOutputSizes);

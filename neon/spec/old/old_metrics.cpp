@@ -9,8 +9,8 @@ OldKeys metric_keys(OldKeys own) { return own + OldKeys{old_idle("epoch_interval
 
 // Top-1 is a metric of its own, top-k comes with two others.
 void choose_misclassification(OldTranslation& translation, const OldObject& object, OldResult& out) {
-  const auto ranks = translation.integers_of(object, "error_rank");
-  if (ranks.empty() || ranks[0] == 1) return;
+  const auto rank = translation.whole_of(object, "error_rank");
+  if (!rank || *rank == 1) return;
   out.name = "TopKMisclassification";
   out.set("k", object.find("error_rank")->scalar());
 }

@@ -10,11 +10,11 @@ namespace neon {
 
 OldKeys old_model_keys(OldKeys own) {
   return own + OldKeys{
-                   required(old_read("layers")),
+                   required(old_list("layers")),
                    required(old_value("batch_size")),
                    old_value("num_epochs", "epochs"),
-                   old_read("serialized_path"),
-                   old_read("deserialized_path"),
+                   old_word("serialized_path"),
+                   old_word("deserialized_path"),
                    old_read("serialize_schedule"),
                    old_read("save_checkpoints"),
                    old_idle("overwrite_list", "0.9 did not read it"),
@@ -132,10 +132,8 @@ void translate_old_saving(OldTranslation& t, const OldObject& model) {
     t.option("serialize", Setting::scalar(epochs, schedule->where()));
     t.remark(schedule->where(), text("serialize_schedule: --serialize ", epochs));
   }
-  if (kept && kept->is_scalar() && path) {
-    const auto count = t.integers_of(model, "save_checkpoints");
-    if (!count.empty()) t.option("history", Setting::scalar(text(std::max<int64_t>(count[0] - 1, 0)), kept->where()));
-  }
+  const auto count = t.whole_of(model, "save_checkpoints");
+  if (count && path) t.option("history", Setting::scalar(text(std::max<int64_t>(*count - 1, 0)), kept->where()));
 }
 
 void finish_old_model(OldTranslation& t, const OldObject& object, OldResult& out) {
@@ -161,11 +159,11 @@ OldKeys cost_layer_keys(OldKeys own) {
 
 // States began at 0 in the first batch of an epoch and in each whose number, from 1, reset_period divides.
 void translate_reset_period(OldTranslation& t, const OldObject& object, OldResult& out) {
-  const auto period = t.integers_of(object, "reset_period");
-  if (period.size() != 1) return;
+  const auto period = t.whole_of(object, "reset_period");
+  if (!period) return;
   const Location where = object.where_of("reset_period");
-  if (period[0] < 1) return t.problem(where, text("reset_period is ", period[0], ", expected at least 1"));
-  if (period[0] > 1) return out.set("reset_period", Setting::scalar(text(period[0]), where), where);
+  if (*period < 1) return t.problem(where, text("reset_period is ", *period, ", expected at least 1"));
+  if (*period > 1) return out.set("reset_period", Setting::scalar(text(*period), where), where);
   Setting* const layers = out.params.find("layers");
   if (!layers) return;
   for (Setting& layer : layers->items)
@@ -178,9 +176,9 @@ void translate_reset_period(OldTranslation& t, const OldObject& object, OldResul
 // 0.9 summed the gradients of the steps; ours is of their mean.
 void finish_rnn(OldTranslation& t, const OldObject& object, OldResult& out) {
   finish_old_model(t, object, out);
-  const auto steps = t.integers_of(object, "unrolls");
+  const auto steps = t.whole_of(object, "unrolls");
   Setting* const cost = out.params.find("cost");
-  if (!steps.empty() && cost) {
+  if (steps && cost) {
     const Location where = cost->where;
     if (cost->is_scalar()) *cost = Setting::map({{cost->value, Setting::map({}, where), where}}, where);
     Setting& params = cost->entries[0].value;
@@ -188,7 +186,7 @@ void finish_rnn(OldTranslation& t, const OldObject& object, OldResult& out) {
     if (const Setting* const given = params.find("scale"); given && !detail::read_real(*given, own))
       t.problem(given->where, "scale: expected a number, to be multiplied by the steps");
     std::erase_if(params.entries, [](const auto& entry) { return entry.key == "scale"; });
-    params.entries.push_back({"scale", Setting::scalar(number(own * double(steps[0])), where), where});
+    params.entries.push_back({"scale", Setting::scalar(number(own * double(*steps)), where), where});
     t.remark(
         where,
         "scale: 0.9 summed the gradients of the steps, which are a mean here; the cost is the mean over the steps, "

@@ -17,7 +17,7 @@ struct OldRule {
 };
 
 const OldKey kRate = required(old_value("learning_rate"));
-const OldKey kMomentum = old_read("momentum_params"), kSchedule = old_read("schedule");
+const OldKey kMomentum = old_map("momentum_params"), kSchedule = old_map("schedule");
 const OldKey kNoDecay = old_idle("weight_decay", "0.9 did not use it in this rule");
 
 const std::vector<OldRule>& old_rules() {
@@ -61,12 +61,12 @@ Setting number_at(OldTranslation& t, const OldObject& object, std::string_view k
 const OldClass kOldMomentum{"momentum_params",
                             "",
                             "",
-                            {old_read("type"), old_read("coef"), old_read("initial_coef"), old_read("saturated_coef"),
+                            {old_word("type"), old_read("coef"), old_read("initial_coef"), old_read("saturated_coef"),
                              old_read("start_epoch"), old_read("saturate_epoch")}};
-const OldClass kOldSchedule{"schedule", "", "", {old_read("type"), old_read("ratio"), old_read("step_epochs")}};
+const OldClass kOldSchedule{"schedule", "", "", {old_word("type"), old_read("ratio"), old_read("step_epochs")}};
 
 void translate_momentum(OldTranslation& t, const OldNode& node, OldResult& out) {
-  if (node.is_null()) return;
+  if (!node.is_map()) return;
   const OldObject given = keyed_map(node, kOldMomentum);
   t.check_keys(given);
   const std::string type = t.word_of(given, "type", "constant");
@@ -99,7 +99,7 @@ void translate_momentum(OldTranslation& t, const OldNode& node, OldResult& out) 
 }
 
 void translate_schedule(OldTranslation& t, const OldNode& node, OldResult& out) {
-  if (node.is_null()) return;
+  if (!node.is_map()) return;
   const OldObject given = keyed_map(node, kOldSchedule);
   t.check_keys(given);
   const std::string type = t.word_of(given, "type", "");
@@ -148,7 +148,7 @@ Setting translate_old_rule(OldTranslation& t, const OldNode& node) {
       "a learning rule",
       "",
       "",
-      {required(old_read("type")), old_read("lr_params"), old_idle("backend_type", "a rule has the type of the net")}};
+      {required(old_word("type")), old_map("lr_params"), old_idle("backend_type", "a rule has the type of the net")}};
   if (!node.is_map())
     return t.problem(node.where(), text("expected {type: ..., lr_params: {...}}, found ", node.describe())), Setting();
   const OldObject rule = keyed_map(node, kRule);
@@ -178,7 +178,7 @@ Setting translate_old_rule(OldTranslation& t, const OldNode& node) {
     if (const auto schedule = params.find("schedule");
         schedule && std::ranges::count(found->keys, "schedule", &OldKey::name))
       translate_schedule(t, *schedule, out);
-  } else if (type != "adadelta") {
+  } else if (type != "adadelta" && (!given || given->is_null())) {
     t.problem(node.where(), text(type, " needs lr_params with its learning_rate"));
   }
   if (type == "rmsprop") {

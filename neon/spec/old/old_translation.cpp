@@ -148,11 +148,26 @@ void OldTranslation::check_keys(const OldObject& object) {
     known.emplace_back(key.name);
     if (key.required && !object.find(key.name))
       problem(object.node.where(), text(object.kind.name, " needs ", in_quotes(key.name)));
+    if (const auto value = object.find(key.name)) check_form(key, *value);
   }
   for (const OldNode::Entry& entry : object.node.entries()) {
     if (entry.doubled) note_holder(entry, "");
     else if (!std::ranges::count(known, entry.key)) check_unknown(entry, object, known);
   }
+}
+
+// A value of another kind would have no effect.
+void OldTranslation::check_form(const OldKey& key, const OldNode& value) {
+  using Form = OldKey::Form;
+  if (key.form == Form::any || value.is_null()) return;
+  const bool fits = value.tag().empty() && (key.form == Form::word   ? value.is_scalar()
+                                            : key.form == Form::list ? value.is_list()
+                                                                     : value.is_map());
+  if (fits) return;
+  const char* const expected = key.form == Form::word   ? "one word"
+                               : key.form == Form::list ? "a list, [...]"
+                                                        : "a map, {key: value}";
+  problem(value.where(), text(in_quotes(key.name), ": expected ", expected, ", found ", value.describe()));
 }
 
 // A key with an anchor is a holder. One that looks misspelt is a holder only where an alias takes its value.
@@ -240,10 +255,23 @@ std::string OldTranslation::word_of(const OldObject& object, std::string_view ke
 std::optional<Setting> OldTranslation::path_of(const OldObject& object, std::string_view key) {
   const auto node = object.find(key);
   if (!node || !node->is_scalar()) return std::nullopt;
+  if (node->value().empty()) {
+    problem(node->where(), text(in_quotes(key), ": expected a path, found ''"));
+    return std::nullopt;
+  }
   Setting out = node->scalar();
   out.value = expand_variables(out.value);
   if (out.value != node->value()) remark(node->where(), text(key, ": ", node->value(), " is ", out.value, " here"));
   return out;
+}
+
+std::optional<int64_t> OldTranslation::whole_of(const OldObject& object, std::string_view key) {
+  const auto node = object.find(key);
+  if (!node || node->is_null()) return std::nullopt;
+  int64_t number = 0;
+  if (node->is_scalar() && detail::read_integer(node->scalar(), number)) return number;
+  problem(node->where(), text(in_quotes(key), ": expected a whole number, found ", node->describe()));
+  return std::nullopt;
 }
 
 std::vector<int64_t> OldTranslation::integers_of(const OldObject& object, std::string_view key) {

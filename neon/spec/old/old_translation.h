@@ -62,6 +62,8 @@ class OldTranslation {
   std::string word_of(const OldObject& object, std::string_view key, std::string otherwise);
   // A path, with the variables of the environment in it replaced.
   std::optional<Setting> path_of(const OldObject& object, std::string_view key);
+  // A whole number; adds a problem for another value.
+  std::optional<int64_t> whole_of(const OldObject& object, std::string_view key);
   // Whole numbers: one, or a list of them.
   std::vector<int64_t> integers_of(const OldObject& object, std::string_view key);
 
@@ -82,6 +84,7 @@ class OldTranslation {
 
  private:
   void check_held(const OldNode& node);
+  void check_form(const OldKey& key, const OldNode& value);
   void check_unknown(const OldNode::Entry& entry, const OldObject& object, const std::vector<std::string>& known);
   void note_holder(const OldNode::Entry& entry, const std::string& doubt);
   void check_depth(const OldNode& node);
