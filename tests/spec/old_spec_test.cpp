@@ -64,6 +64,19 @@ TEST_CASE("0.9: rules of single layers and of biases") {
                                        usual + ", b_bnorm: " + usual + ", c_bias: {Adadelta: {decay: 0.9}}}}");
 }
 
+TEST_CASE("0.9: no layer has a name that means other parameters to a MultiOptimizer") {
+  OldParts parts;
+  const std::string other = ", lrule_init: {type: adadelta}},\n";
+  for (const char* name : {"Linear", "Bias", "BatchNorm", "default", "mapping", "a_bias", "a_bnorm"}) {
+    const std::string given = name;
+    parts.layers = "!obj:layers.FCLayer {name: a, nout: 5, lrule_init: *r},\n !obj:layers.FCLayer {name: " + given +
+                   ", nout: 5" + other + " !obj:layers.FCLayer {name: c, nout: 5, lrule_init: *r},";
+    CHECK(parts.part("optimizer") ==
+          "{MultiOptimizer: {default: {GradientDescentMomentum: {learning_rate: 0.1}}, " + given + "_2: Adadelta}}");
+    CHECK(has_note(parts.spec(), "the layer '" + given + "' is called '" + given + "_2' here: its own name means"));
+  }
+}
+
 TEST_CASE("0.9: learning rules with their dictionaries") {
   OldParts parts;
   const auto optimizer = [&](const std::string& rule) {

@@ -92,16 +92,31 @@ Setting OldTranslation::object(const OldNode& node, std::string_view category) {
   return Setting::map({{out.name, std::move(out.params), node.where()}}, node.where());
 }
 
+namespace {
+
+// Whether a MultiOptimizer would take the name of a layer for something else: one of its own words, a class of
+// parameters, or a part of another layer.
+bool means_others(std::string_view name) {
+  constexpr std::string_view kWords[] = {"default",   "mapping", "optimizer_mapping", "Linear", "Convolution", "Bias",
+                                         "BatchNorm", "Local",   "Recurrent",         "LSTM"};
+  return std::ranges::count(kWords, name) > 0 || name.ends_with("_bias") || name.ends_with("_bnorm") ||
+         name.ends_with("_visible");
+}
+
+}  // namespace
+
 void OldTranslation::name_layer(const OldObject& object, OldResult& out) {
   std::string name = word_of(object, "name", "");
   const std::string given = name;
   if (name.empty()) return;
   std::ranges::replace(name, '/', '_');
   if (name == "data") name = "data_layer";
-  for (int copy = 2; !layer_names.insert(name).second; ++copy) name = text(given, "_", copy);
+  const bool taken = means_others(name);
+  for (int copy = 2; means_others(name) || !layer_names.insert(name).second; ++copy) name = text(given, "_", copy);
   if (name != given)
     remark(object.where_of("name"),
-           text("the layer ", in_quotes(given), " is called ", in_quotes(name), " here: names differ"));
+           text("the layer ", in_quotes(given), " is called ", in_quotes(name),
+                " here: ", taken ? "its own name means other parameters in a MultiOptimizer" : "names differ"));
   Setting value = object.find("name")->scalar();
   value.value = name;
   out.params.entries.insert(out.params.entries.begin(), {"name", std::move(value), object.where_of("name")});
