@@ -76,11 +76,12 @@ OneBatch::OneBatch(const Experiment& experiment, const Data& data, const StepOpt
   layout.held = feed_->rows();
   graph_ = gradient_graph(experiment.network(), *experiment.cost(), layout, options, backward);
   program_ = compile_program(graph_.graph, variables_, with_sequences({}));
-  // The passes alone update no running statistics; only those of frozen layers are read.
+  // The passes alone update no running statistics; only those of frozen layers are read. A parameter may serve a rule
+  // alone, as the visible biases of an RBM do.
   StepGraph read;
-  read.parameters = graph_.parameters;
-  std::ranges::copy_if(graph_.states, std::back_inserter(read.states),
-                       [&](const LayerState& state) { return variables_.has(state.name); });
+  const auto is_read = [&](const auto& array) { return variables_.has(array.name); };
+  std::ranges::copy_if(graph_.parameters, std::back_inserter(read.parameters), is_read);
+  std::ranges::copy_if(graph_.states, std::back_inserter(read.states), is_read);
   set_initial_values(read, options.seed, variables_);
   for (const auto& [name, values] : taken)
     if (variables_.has(name)) variables_.at(name).copy_from(values);

@@ -147,6 +147,16 @@ class Recipe(support.Case):
             self.assertEqual(int(checked), min(8, int(elements)))
         self.assertIn("all gradients are those of the cost", out)
 
+    def test_gradients_of_a_net_with_a_boltzmann_machine(self):
+        """The biases of its visible units serve contrastive divergence alone: the cost does not depend on them."""
+        layers = "\n  - RBM: {name: r, nout: 6}\n  - Affine: {name: a, nout: 10, init: Kaiming, activation: Softmax}"
+        spec = self.write("s.yaml", "dataset: {Digits: {ntrain: 40, ntest: 10}}\nlayers:" + layers +
+                          "\ncost: CrossEntropyMulti\noptimizer: Adam\nbatch_size: 10\nepochs: 1\n")
+        out = self.neon("grad-check", "-r", "3", spec).out
+        self.assertEqual(re.findall(r"(?m)^(\S+) +\S+ +\d+ of (\d+) elements$", out),
+                         [("r/W", str(784 * 6)), ("r_bias/b", "6"), ("a/W", "60")])
+        self.assertRegex(self.neon("check", "-r", "3", spec).out, r"(?m)^cost +begins at 2\.")
+
     def test_a_gradient_that_is_not_the_costs(self):
         """Sign is flat; the gradient that it passes on is not."""
         x, t, _ = self.quadratic()
