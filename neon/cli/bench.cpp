@@ -92,18 +92,69 @@ int bench_inference(const CommandLine& line, const Experiment& experiment, const
   return 0;
 }
 
+// The training step, and the passes of a net that has a cost.
+int bench_step(const CommandLine& line, const Experiment& experiment, const Data& data, Trainer& trainer,
+               const StepOptions& step, const DeviceOptions& device) {
+  const Weights untrained(trainer);
+  const Timings timings = timings_of(line, step.accumulate);
+  if (experiment.params.buckets.is_given())
+    print_message(
+        "note: a whole step is the median over batches of all buckets; the passes are of the longest sequences");
+  const auto [whole, timed] = time_steps(timings, device.gpu, [&](int64_t count) { trainer.steps().repeat(count); });
+  const std::string memory = memory_text(device);  // before other programs take theirs
+  std::vector<TimedKernel> kernels;
+  if (shows_kernels(line)) kernels = time_kernels(trainer.steps(), std::min(timed, kMostTimed));
+  const std::string each = trainer.device_text();
+  const std::string where = own_ranks() ? text(own_ranks()->size(), " ranks of ", each) : each;
+  print_result(text("median of ", timed, " steps, batch ", step.batch, ", ", name_of(step.dtype), ", ", where));
+  double first_cost = 0, last_cost = 1;
+  std::string passes, cost;
+  if (experiment.cost()) {
+    // Its memory is given back before the next takes some.
+    const auto pass = [&](TimedPass::Kind kind) {
+      return TimedPass(kind, experiment, data, step, trainer.variables(), device);
+    };
+    const double both_ms = own_ranks() ? 0 : pass(TimedPass::Kind::gradients).time(timings).ms;
+    TimedPass forward = pass(TimedPass::Kind::forward);
+    const double forward_ms = own_ranks() ? 0 : forward.time(timings).ms;
+    // Batches differ, so only the cost of one and the same says whether training did anything.
+    last_cost = forward.cost_of_first_batch();
+    untrained.restore();
+    first_cost = forward.cost_of_first_batch();
+    if (!own_ranks()) print_result(formatted("forward           %9.4f ms", forward_ms));
+    if (!own_ranks()) print_result(formatted("forward+backward  %9.4f ms", both_ms));
+  }
+  print_result(formatted("whole step        %9.4f ms  %.0f samples/s", whole, 1000 * double(step.batch) / whole));
+  if (experiment.cost()) print_result(formatted("cost of one batch %9.4f -> %.4f", first_cost, last_cost));
+  if (!memory.empty()) print_result("memory            " + memory);
+  show_kernels(line, kernels, step.dtype, device);
+  if (!(std::fabs(last_cost - first_cost) > 1e-6 * std::fabs(first_cost)))
+    fail(ErrorKind::failed, "the cost of the same batch stayed at ", first_cost, ": the timed steps do not train");
+  return 0;
+}
+
+OpenedSpec timed_spec(const CommandLine& line, const std::string& path) {
+  OpenedSpec out = open_spec(line, path);
+  Experiment& experiment = *out.experiment;
+  if (!experiment.cost() && line.of_verb.inference)
+    fail(ErrorKind::config, path, ": --inference is for a net with a cost; this spec trains by a rule");
+  if (const size_t count = experiment.phases().size(); count > 1) {
+    print_message(text("note: of ", count, " phases the last is timed, ", experiment.last_phase().name));
+    experiment.keep_last_phase();
+  }
+  return out;
+}
+
 int run_bench(const CommandLine& line) {
   const std::string& path = only_operand(line);
   if (line.of_verb.inference && (starts_ranks(line) || own_ranks()))
     fail(ErrorKind::config, "--inference times one device; ",
          line.asks_for_ranks ? "leave out " + line.ranks_option : "start one process");
   if (starts_ranks(line)) return start_ranks(line);
-  const OpenedSpec spec = open_spec(line, path);
+  const OpenedSpec spec = timed_spec(line, path);
   RunOptions options = options_of(line, spec);
   if (!line.of_verb.profile.empty())
     check_replaceable(line.of_verb.profile, kTraceBegin, "profile of neon bench", line.of_verb.overwrite);
-  if (!spec.experiment->cost())
-    fail(ErrorKind::config, path, ": bench times the passes of a net with a cost; this spec trains by a rule");
   const bool asked = choose_backend(line, options, *spec.experiment);
   const auto waking = wake_gpu(options, *spec.experiment);
   options.save_path.clear();
@@ -115,42 +166,9 @@ int run_bench(const CommandLine& line) {
       return std::make_unique<Trainer>(*spec.experiment, data, options, nullptr, std::nullopt, own_ranks());
     });
   });
-  Trainer& trainer = *made;
-  const Weights untrained(trainer);
   const DeviceOptions device = device_options(options, *spec.experiment);
   const StepOptions step = step_options(options, spec.experiment->params);
-  if (line.of_verb.inference) return bench_inference(line, *spec.experiment, data, trainer, step, device);
-  const Timings timings = timings_of(line, step.accumulate);
-  if (spec.experiment->params.buckets.is_given())
-    print_message(
-        "note: a whole step is the median over batches of all buckets; the passes are of the longest sequences");
-  const auto [whole, timed] = time_steps(timings, device.gpu, [&](int64_t count) { trainer.steps().repeat(count); });
-  const std::string memory = memory_text(device);  // before other programs take theirs
-  std::vector<TimedKernel> kernels;
-  if (shows_kernels(line)) kernels = time_kernels(trainer.steps(), std::min(timed, kMostTimed));
-  // Its memory is given back before the next takes some.
-  const auto pass = [&](TimedPass::Kind kind) {
-    return TimedPass(kind, *spec.experiment, data, step, trainer.variables(), device);
-  };
-  const double both_ms = own_ranks() ? 0 : pass(TimedPass::Kind::gradients).time(timings).ms;
-  TimedPass forward = pass(TimedPass::Kind::forward);
-  const double forward_ms = own_ranks() ? 0 : forward.time(timings).ms;
-  // Batches differ, so only the cost of one and the same says whether training did anything.
-  const double last_cost = forward.cost_of_first_batch();
-  untrained.restore();
-  const double first_cost = forward.cost_of_first_batch();
-  const std::string each = trainer.device_text();
-  const std::string where = own_ranks() ? text(own_ranks()->size(), " ranks of ", each) : each;
-  print_result(text("median of ", timed, " steps, batch ", step.batch, ", ", name_of(step.dtype), ", ", where));
-  if (!own_ranks()) print_result(formatted("forward           %9.4f ms", forward_ms));
-  if (!own_ranks()) print_result(formatted("forward+backward  %9.4f ms", both_ms));
-  print_result(formatted("whole step        %9.4f ms  %.0f samples/s", whole, 1000 * double(step.batch) / whole));
-  print_result(formatted("cost of one batch %9.4f -> %.4f", first_cost, last_cost));
-  if (!memory.empty()) print_result("memory            " + memory);
-  show_kernels(line, kernels, step.dtype, device);
-  if (!(std::fabs(last_cost - first_cost) > 1e-6 * std::fabs(first_cost)))
-    fail(ErrorKind::failed, "the cost of the same batch stayed at ", first_cost, ": the timed steps do not train");
-  return 0;
+  return (line.of_verb.inference ? bench_inference : bench_step)(line, *spec.experiment, data, *made, step, device);
 }
 
 }  // namespace

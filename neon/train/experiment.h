@@ -150,6 +150,8 @@ class Experiment {
   // At least one. Only the last, which trains the spec's own layers, has metrics and callbacks.
   const std::vector<TrainedPhase>& phases() const { return phases_; }
   const TrainedPhase& last_phase() const { return phases_.back(); }
+  // A run trains the last phase alone, from initial weights.
+  void keep_last_phase() { phases_.erase(phases_.begin(), phases_.end() - 1); }
   std::vector<const Metric*> metrics() const;
   // The cost of the spec, or the sum of those of its outputs; null with a rule.
   const Cost* cost() const { return params.cost ? &*params.cost : cost_of_outputs_.get(); }

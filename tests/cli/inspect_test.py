@@ -252,6 +252,23 @@ class Inspection(Case):
             self.assertRegex(out, rf"(?m)^{re.escape(row)} +[\d.]+ ms")
         self.assertIn("median of 5 steps, batch 16, f32", out)
 
+    def test_bench_of_phases_times_the_last(self):
+        phases = "[{name: wide, epochs: 1, reconstruct: true, cost: MeanSquared, layers: [Affine: {nout: 4, init: Kaiming}], " \
+                 "optimizer: Adam}, {name: tuning, epochs: 3}]"
+        content = re.sub("epochs: \\d+\n", "", support.IRIS)
+        done = self.neon("bench", "-v", "--iterations", "5", self.spec(content, phases=phases, normalize="false"))
+        self.assertIn("note: of 2 phases the last is timed, tuning", done.err)
+        self.assertRegex(done.out, r"cost of one batch +[\d.]+ -> [\d.]+")
+        self.assertIn("Affine_1", done.out)  # the spec's second layer, which the first phase lacks
+
+    def test_bench_of_a_net_that_trains_by_a_rule(self):
+        spec = self.write("rbm.yaml", "dataset: {Digits: {ntrain: 100, ntest: 10}}\nlayers:\n  - RBM: {name: r, nout: 8}\n"
+                                      "rule: ContrastiveDivergence\noptimizer: Adam\nbatch_size: 50\nepochs: 1\n")
+        out = self.neon("bench", "--iterations", "5", spec, "-b", "cpu").out
+        self.assertRegex(out, r"whole step +[\d.]+ ms +\d+ samples/s\n")
+        self.assertNotIn("forward", out)
+        self.refused(2, "bench", "--inference", spec, says="--inference is for a net with a cost")
+
     def test_bench_of_inference(self):
         done = self.neon("bench", "-v", "--inference", "--iterations", "5", self.spec())
         self.assertRegex(done.out, r"(?m)^median of 5 runs, batch 16, f32")
