@@ -187,12 +187,14 @@ NEON_REGISTER(
     "C and K of filters. GlorotUniform takes the true fans of filters.");
 
 struct IdentityParams {
-  bool local = true, frozen = true;
+  bool local = true, frozen = true, matrix = false;
   double scale = 1;
   static void describe(auto&& p) {
     p("local", &IdentityParams::local, "Accepted for neon 1.x's specs; changes nothing.");
     p("scale", &IdentityParams::scale, "The numbers of the diagonal.");
     p("frozen", &IdentityParams::frozen, "The layer's weights are not trained.");
+    p("matrix", &IdentityParams::matrix,
+      "Filters (K,R,S,C) are the identity of neon 0.9's matrix (C R S, K), in place of one at the middle place.");
   }
 };
 
@@ -201,6 +203,7 @@ struct IdentityInit : Parametrized<Initializer, IdentityParams> {
   bool freezes() const override { return params.frozen; }
   void fill(Tensor& t, const Fan&, Stream&) const override {
     const Shape& shape = t.shape();
+    if (params.matrix && shape.rank() > 2) return fill_matrix(t);
     // Filters (K,R,S,C) have the identity at the middle place.
     const bool filters = shape.rank() > 2;
     const int64_t columns = shape.rank() ? (filters ? shape.back() : t.elements() / std::max<int64_t>(shape[0], 1)) : 1;
@@ -210,6 +213,15 @@ struct IdentityInit : Parametrized<Initializer, IdentityParams> {
     for (int64_t i = 0; i < t.elements(); ++i) {
       const int64_t place = i / columns % places.elements(), row = i / columns / places.elements();
       t.set(i, place == middle && row == i % columns ? params.scale : 0);
+    }
+  }
+
+ private:
+  void fill_matrix(Tensor& t) const {  // (K,places,C)
+    const int64_t maps = t.shape()[0], channels = t.shape().back(), places = t.elements() / maps / channels;
+    for (int64_t i = 0; i < t.elements(); ++i) {
+      const int64_t row = i % channels * places + i / channels % places, column = i / channels / places;
+      t.set(i, row == column ? params.scale : 0);
     }
   }
 };

@@ -52,11 +52,15 @@ struct SparseEigenParams {
 struct SparseEigen : Parametrized<Initializer, SparseEigenParams> {
   using Parametrized::Parametrized;
   void check(const Shape& shape) const override {
-    if (shape.rank() != 2) neon::fail(ErrorKind::config, "initializer SparseEigen fills matrices, not ", shape);
+    if (shape.rank() != 2 && shape.rank() != 4 && shape.rank() != 5)
+      neon::fail(ErrorKind::config, "initializer SparseEigen fills matrices and filters, not ", shape);
   }
   void fill(Tensor& t, const Fan&, Stream& s) const override {
     check(t.shape());
-    const int64_t rows = t.shape()[0], columns = t.shape()[1], count = std::min(params.sparseness, columns);
+    const int64_t first = t.shape()[0], others = t.elements() / std::max<int64_t>(first, 1);
+    const bool filters = t.shape().rank() > 2;
+    const int64_t rows = filters ? others : first, columns = filters ? first : others,
+                  count = std::min(params.sparseness, columns);
     std::vector<double> out(size_t(rows * columns), 0.0);
     std::vector<int64_t> order(static_cast<size_t>(columns));
     for (int64_t r = 0; r < rows; ++r) {
@@ -69,12 +73,17 @@ struct SparseEigen : Parametrized<Initializer, SparseEigenParams> {
     if (rows == columns)
       if (const double radius = spectral_radius(out, rows); radius > 0)
         for (double& x : out) x *= params.eigenvalue / radius;
-    for (int64_t i = 0; i < t.elements(); ++i) t.set(i, out[size_t(i)]);
+    const int64_t channels = filters ? t.shape().back() : 1, places = filters ? others / channels : 1;
+    for (int64_t i = 0; i < t.elements(); ++i) {  // filters (K,R,S,C) are those of a matrix (C R S, K)
+      const int64_t row = i % channels * places + i / channels % places;
+      t.set(i, out[size_t(filters ? row * columns + i / others : i)]);
+    }
   }
 };
 NEON_REGISTER(Initializer, SparseEigen,
               "Normal with deviation 0.3 at `sparseness` inputs of each unit, 0 elsewhere; a square matrix is then "
-              "scaled to the eigenvalue (Sutskever et al. 2013).");
+              "scaled to the eigenvalue (Sutskever et al. 2013). Filters (K,R,S,C) are a matrix (C R S, K), as in neon "
+              "0.9: each of its rows reaches `sparseness` maps.");
 
 }  // namespace
 

@@ -185,7 +185,7 @@ TEST_CASE("0.9: nothing unknown is passed over") {
   parts = {};
   parts.init = "!obj:params.IdentityValGen {scale: 0.5}";
   parts.layers = "!obj:layers.FCLayer {nout: 3, weight_init: *w},";
-  CHECK_THAT(parts.part("layers"), Contains("init: {IdentityInit: {scale: 0.5, frozen: false}}"));
+  CHECK_THAT(parts.part("layers"), Contains("init: {IdentityInit: {scale: 0.5, frozen: false, matrix: true}}"));
   parts = {};
   parts.data = "nout: 785";
   CHECK_THAT(parts.error(), Contains("o.yaml:6:5: the data layer is for 785 numbers a sample, the data set has 784"));

@@ -90,6 +90,11 @@ def identity_of_filters(shape):
     return out
 
 
+def filters_of_matrix(matrix, shape):
+    """Filters (K,R,S,C) of neon 0.9's matrix (C R S, K)."""
+    return np.moveaxis(matrix.T.reshape(shape[0], shape[-1], *shape[1:-1]), 1, -1)
+
+
 def initializers():
     cases = []
 
@@ -133,6 +138,11 @@ def initializers():
     case("IdentityInit", [3, 4], [4, 3], lambda *_: np.eye(3, 4))
     for shape in [3, 3, 3, 3], [2, 3, 5, 4], [4, 2, 2, 3], [2, 3, 3, 3, 2]:
         case("IdentityInit", shape, [9, 3], lambda *_: identity_of_filters(shape))
+        case({"IdentityInit": {"matrix": True, "scale": 3}}, shape, [9, 3],
+             lambda *_: filters_of_matrix(3 * np.eye(math.prod(shape[1:]), shape[0]), shape))
+    for shape in [7, 3, 2, 4], [12, 2, 2, 3]:  # the second is of a square matrix
+        case({"SparseEigen": {"sparseness": 4, "eigenvalue": 1.2}}, shape, [9, 3],
+             lambda seed, name: filters_of_matrix(sparse_eigen(seed, name, [math.prod(shape[1:]), shape[0]], 4, 1.2), shape))
     case({"Constant": {"val": 0.1}}, [2, 3], [3, 2], lambda *_: np.full((2, 3), 0.1))
     case({"Array": {"val": [1, -2, 3, 0.5]}}, [2, 2], [2, 2], lambda *_: np.array([1, -2, 3, 0.5]))
     return cases

@@ -17,6 +17,7 @@ void widen_orthonormal(OldTranslation& translation, const OldObject& object, Old
 
 void train_identity(OldTranslation&, const OldObject& object, OldResult& out) {
   out.set("frozen", Setting::scalar("false", object.node.where()));
+  out.set("matrix", Setting::scalar("true", object.node.where()));
 }
 
 const OldClasses initializers(std::vector<OldClass>{
