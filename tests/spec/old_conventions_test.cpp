@@ -212,6 +212,49 @@ TEST_CASE("0.9: units of branches before a layer of images are one square map") 
                          Contains("{Reshape: {reshape: [1, 7, 7]}}, {Conv: ") && Contains("]]}}, {Conv: {name: c"));
 }
 
+TEST_CASE("0.9: samples of numbers, and maps of branches, before a layer of images are one square map") {
+  OldParts parts;
+  parts.dataset = "!obj:datasets.UniformRandom {ntrain: 20, ntest: 20, nin: 81, nout: 2}";
+  parts.data = "nout: 81";
+  const std::string conv = "!obj:layers.ConvLayer {fshape: [3, 3], lrule_init: *r, weight_init: *w, nofm: ";
+  parts.layers = conv + "2},";
+  CHECK_THAT(parts.part("layers"), Contains("[{Reshape: {reshape: [1, 9, 9]}}, {Conv:"));
+  CHECK_THAT(parts.part("dataset"), Contains("nin: [81]"));
+  parts.layers = "!obj:layers.PoolingLayer {op: max, fshape: [2, 2]},";
+  CHECK_THAT(parts.part("layers"), Contains("[{Reshape: {reshape: [1, 9, 9]}}, {Pooling:"));
+  // 1 + 3 maps of (11 - 3)/1 + 1 = 9 by 9: 324 units, the square of 18.
+  parts = {};
+  parts.dataset = "!obj:datasets.UniformRandom {ntrain: 20, ntest: 20, nin: 242, nout: 2}";
+  parts.data = "is_local: True, nofm: 2, ofmshape: [11, 11]";
+  parts.layers = "!obj:layers.BranchLayer {sublayers: [" + conv + "1}, " + conv + "3}]}, " + conv + "4},";
+  CHECK_THAT(parts.part("layers"), Contains("{Reshape: {reshape: [1, 18, 18]}}, {Conv:"));
+}
+
+TEST_CASE("0.9: layers of images have the maps of their input, and windows within it") {
+  OldParts parts;
+  parts.dataset = "!obj:datasets.ToyImages {}";
+  parts.data = "is_local: True, nofm: 3, ofmshape: [32, 32]";
+  const auto conv = [](const std::string& keys) {
+    return "!obj:layers.ConvLayer {lrule_init: *r, weight_init: *w, " + keys + "},";
+  };
+  const std::string pool = "!obj:layers.PoolingLayer {op: max, fshape: [2, 2], stride: 2, nofm: 16},";
+  parts.layers = conv("fshape: [5, 5]") + conv("fshape: [4, 4], nofm: 16") + pool + conv("fshape: [3, 3]");
+  const std::string made = parts.part("layers");
+  CHECK_THAT(made, Contains("fshape: [5, 5], init: {Gaussian: {scale: 0.01}}, nofm: 3}") &&
+                       Contains("fshape: [3, 3], init: {Gaussian: {scale: 0.01}}, nofm: 16}"));
+  CHECK(has_note(parts.spec(), "'nofm' is left out: the maps are those of the input"));
+  // (32 - 5) + 1 = 28, (28 - 4) + 1 = 25, (25 - 2)/2 + 1 = 12.
+  parts.layers = conv("fshape: [5, 5]") + conv("fshape: [4, 4]") + pool + conv("fshape: [12, 13]");
+  CHECK_THAT(parts.error(), Contains("fshape: a window of 13 is larger than its input of 12"));
+  parts.layers = conv("fshape: [5, 5]") + conv("fshape: [4, 4]") + pool + conv("fshape: [12, 12]");
+  CHECK(parts.error() == "");
+  // A single square map behind 49 units.
+  parts.layers = "!obj:layers.FCLayer {nout: 49}," + conv("fshape: [3, 3]");
+  CHECK_THAT(parts.part("layers"), Contains("{Reshape: {reshape: [1, 7, 7]}}") && Contains("nofm: 1}"));
+  parts.layers = "!obj:layers.FCLayer {nout: 50}," + conv("fshape: [3, 3]");
+  CHECK_THAT(parts.error(), Contains("layers.ConvLayer needs 'nofm' here"));
+}
+
 TEST_CASE("0.9: an experiment without metrics reported wrong answers in percent") {
   OldParts parts;
   const char* const words = "0.9 reported MisclassPercentage of the training and of the test set";

@@ -7,6 +7,10 @@
 
 namespace neon {
 
+bool is_old_flat(std::string_view name) {
+  return name == "datasets.UniformRandom" || name == "datasets.Iris" || name == "datasets.Housing";
+}
+
 OldKeys old_dataset_keys(OldKeys own) {
   const OldKeys common = {
       old_word("repo_path"),

@@ -4,6 +4,8 @@
 
 namespace neon {
 
+// Whether the samples of the data set of that name are no images.
+bool is_old_flat(std::string_view name);
 OldKeys old_dataset_keys(OldKeys own);
 // repo_path, validation_pct and an autoencoder's targets.
 void finish_old_dataset(OldTranslation& t, const OldObject& object, OldResult& out);

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "neon/core/params.h"
-#include "neon/spec/old/old_translation.h"
+#include "neon/spec/old/old_datasets.h"
 
 namespace neon {
 
@@ -146,6 +146,7 @@ void order_keys(Setting& root) {
 
 void finish_experiment(OldTranslation& t, const OldObject& object, OldResult& out) {
   const auto model = object.find("model"), dataset = object.find("dataset");
+  if (dataset) t.flat_data = is_old_flat(old_class_name(dataset->tag()));
   Setting net = model ? t.object(*model, "model") : Setting();
   if (dataset) out.set("dataset", t.object(*dataset, "data set"), dataset->where());
   out.set("augment", std::move(t.augment));

@@ -5,9 +5,11 @@ namespace neon {
 
 namespace {
 
-OldKeys local_keys() {
+const OldKey kMapsOfInput = old_idle("nofm", "the maps are those of the input");
+
+OldKeys window_keys(OldKey maps) {
   return {required(old_value("fshape")),
-          old_value("nofm"),
+          maps,
           old_value("stride", "strides"),
           old_value("pad", "padding"),
           old_idle("ofmshape", "shapes follow from the layers"),
@@ -22,6 +24,12 @@ void finish_convolution(OldTranslation& t, const OldObject& object, OldResult& o
   const bool shared = t.truth_of(object, "shared_bias", true);
   if (t.truth_of(object, "local_conv", false)) {
     out.name = "Local";
+    const Setting* const init = out.params.find("init");
+    const std::string_view kind = init ? class_of(*init) : "";
+    if (kind == "IdentityInit" || kind == "SparseEigen")
+      t.problem(object.where_of("weight_init"),
+                "filters of each place are no matrix here; write params.GaussianValGen or another that draws each "
+                "weight alone");
     if (t.truth_of(object, "batch_norm", false))
       t.problem(object.where_of("batch_norm"),
                 "a layer with filters of its own at each place takes no batch_norm; put BatchNorm behind it");
@@ -56,15 +64,14 @@ void finish_norm(OldTranslation&, const OldObject&, OldResult&) {}
 const OldKeys kNormKeys =
     old_layer_keys({required(old_value("ksize")), required(old_value("alpha")), required(old_value("beta")),
                     old_idle("stride", "it had to be 1"), old_idle("fshape", "ksize counts"),
-                    old_idle("pad", "0.9 did not read it here"), old_idle("nofm", "the maps are those of the input")});
+                    old_idle("pad", "0.9 did not read it here"), kMapsOfInput});
 
 const OldClasses local_layers(std::vector<OldClass>{
     {"layers.ConvLayer", "layer", "Conv",
-     old_weight_keys(local_keys() + OldKeys{old_value("nofm"), old_read("shared_bias"), old_read("local_conv")}),
+     old_weight_keys(window_keys(old_value("nofm")) + OldKeys{old_read("shared_bias"), old_read("local_conv")}),
      finish_convolution},
     {"layers.PoolingLayer", "layer", "Pooling",
-     old_layer_keys(local_keys() + OldKeys{required(old_value("op")),
-                                           old_idle("nofm", "the maps are those of the input"), old_read("maxout")}),
+     old_layer_keys(window_keys(kMapsOfInput) + OldKeys{required(old_value("op")), old_read("maxout")}),
      finish_pooling},
     {"layers.CrossMapPoolingLayer", "layer", "CrossMapPooling", old_weight_keys({required(old_value("nofm"))}),
      finish_cross_map},

@@ -77,11 +77,11 @@ Setting translate_old_layers(OldTranslation& t, const OldNode& list, const After
   }
   t.object(nodes.front(), "data layer");
   t.data_where = nodes.front().where();
-  std::optional<int64_t> flat;
+  OldSizes sizes = old_data_sizes(t);
   for (size_t i = 1; i + 1 < nodes.size(); ++i) {
     Setting layer = t.object(nodes[i], "layer");
     if (layer.is_null()) continue;
-    flat = add_behind_units(t, std::move(layer), flat, nodes[i].where(), layers);
+    sizes = add_behind(t, std::move(layer), sizes, nodes[i].where(), layers);
     if (after) after(nodes[i], layers);
   }
   t.starts_local = !layers.items.empty() && is_old_local(layers.items[0]);

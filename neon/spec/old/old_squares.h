@@ -1,6 +1,6 @@
-// Flat units before a layer of images were one square feature map in neon 0.9.
+// Sizes behind the layers of neon 0.9. Flat units before a layer of images were one square feature map.
 #pragma once
-#include <optional>
+#include <vector>
 
 #include "neon/spec/old/old_translation.h"
 
@@ -8,9 +8,13 @@ namespace neon {
 
 bool is_old_local(const Setting& layer);
 
-// Adds a layer to the list behind `flat` units, where these are known and no images. A Reshape goes before a layer of
-// images, also in the branches of the layer. Returns the units behind the layer.
-std::optional<int64_t> add_behind_units(OldTranslation& t, Setting layer, std::optional<int64_t> flat,
-                                        const Location& where, Setting& layers);
+// {units} or {maps, height, width}; empty where unknown.
+using OldSizes = std::vector<int64_t>;
+// The sizes of a sample, as the data layer gives them.
+OldSizes old_data_sizes(const OldTranslation& t);
+
+// Adds a layer to the list behind one of these sizes. A Reshape goes before a layer of images behind units, also in the
+// branches of the layer; a convolution without nofm gets as many maps as its input has. Returns the sizes behind it.
+OldSizes add_behind(OldTranslation& t, Setting layer, const OldSizes& before, const Location& where, Setting& layers);
 
 }  // namespace neon

@@ -75,6 +75,7 @@ class OldTranslation {
   Setting normalize;
   Location data_where;  // the data layer's
   std::set<std::string> layer_names;
+  bool flat_data = false;     // samples are no images
   bool starts_local = false;  // the first layer is one of images
   bool shuffle = false;
   bool autoencoder = false;
