@@ -114,6 +114,72 @@ TEST_CASE("0.9: checkpoints after the epochs of a list, or every so many") {
   CHECK(epochs("[3, 5]") == "3,5");
 }
 
+TEST_CASE("0.9: copies of files that the schedule wrote, beside that of the last epoch") {
+  OldParts parts;
+  const auto kept = [&](const std::string& model) {
+    parts.model = "batch_size: 8, " + model;
+    const Setting* const found = parts.spec().conversion.options.find("history");
+    return found ? found->value : "absent";
+  };
+  // Of 25 epochs 0.9 kept the files of 10 and 20, and that of the end; of 20 epochs the last two of these are one.
+  CHECK(kept("num_epochs: 25, serialized_path: a, serialize_schedule: [3, 10, 20], save_checkpoints: 2") == "2");
+  CHECK(has_note(parts.spec(), "save_checkpoints: --history 2 keeps as many files beside that of the last epoch"));
+  CHECK(kept("num_epochs: 20, serialized_path: a, serialize_schedule: [3, 10, 20], save_checkpoints: 2") == "1");
+  CHECK(kept("num_epochs: 25, serialized_path: a, serialize_schedule: 5, save_checkpoints: 2") == "1");
+  CHECK(kept("num_epochs: 24, serialized_path: a, serialize_schedule: 5, save_checkpoints: 2") == "2");
+  CHECK(kept("num_epochs: 24, serialized_path: a, save_checkpoints: 2") == "absent");
+  CHECK(has_note(parts.spec(), "'save_checkpoints' is left out: without serialized_path and serialize_schedule"));
+  CHECK(kept("num_epochs: 24, serialize_schedule: 5") == "absent");
+  CHECK(has_note(parts.spec(), "'serialize_schedule' is left out: without serialized_path, 0.9 wrote no file"));
+  for (const char* schedule : {"0", "[3, 0]", "-1"}) {
+    parts.model = text("batch_size: 8, num_epochs: 3, serialized_path: a, serialize_schedule: ", schedule);
+    CHECK_THAT(parts.error(), Contains("serialize_schedule: epochs count from 1, found"));
+  }
+}
+
+TEST_CASE("0.9: rules and first values of biases that a layer lacks are named") {
+  OldParts parts;
+  const std::string rule = "brule_init: {type: adadelta}";
+  parts.layers = "!obj:layers.FCLayer {nout: 10, " + rule + ", activation: !obj:transforms.Logistic {}},";
+  CHECK(has_note(parts.spec(), "'brule_init' is left out: the layer has no bias"));
+  parts.init = "!obj:params.UniformValGen {bias_init: 1}";
+  parts.layers = "!obj:layers.FCLayer {nout: 10, weight_init: *w, " + rule + "},";
+  parts.cost = "cost: !obj:transforms.SumSquaredDiffs {}";
+  CHECK_FALSE(has_note(parts.spec(), "'brule_init' is left out"));
+  parts.layers = "!obj:layers.FCLayer {nout: 10, batch_norm: True, weight_init: *w, " + rule + "},";
+  CHECK(has_note(parts.spec(), "'brule_init' is left out: the layer has no bias"));
+  parts.layers =
+      "!obj:layers.RecurrentHiddenLayer {nout: 10, weight_init: *w, weight_init_rec: *w}, !obj:layers.FCLayer {nout: "
+      "10},";
+  CHECK(has_note(parts.spec(), "'bias_init' is left out: layers.RecurrentHiddenLayer adds no bias"));
+}
+
+TEST_CASE("0.9: an alias of a layer shares its weights") {
+  OldParts parts;
+  parts.layers =
+      "!obj:layers.FCLayer {name: x, nout: 20, lrule_init: *r, weight_init: *w}, &g !obj:layers.FCLayer {name: y, "
+      "nout: "
+      "20, weight_init: *w, lrule_init: {type: adadelta}}, *g, !obj:layers.FCLayer {name: z, nout: 10, lrule_init: *r, "
+      "weight_init: *w},";
+  CHECK_THAT(parts.part("layers"),
+             Contains("{Affine: {name: y, nout: 20, init: ") && Contains("{Affine: {name: y_2, nout: 20, share: y"));
+  CHECK(parts.part("optimizer") ==
+        "{MultiOptimizer: {default: {GradientDescentMomentum: {learning_rate: 0.1}}, y: Adadelta}}");
+  CHECK(has_note(parts.spec(), "the layer 'y' stands here more than once: 'y_2' shares its weights"));
+}
+
+TEST_CASE("0.9: synthetic sets ignored sample_pct") {
+  OldParts parts;
+  parts.data = "nout: 9";
+  parts.dataset = "!obj:datasets.UniformRandom {ntrain: 20, ntest: 20, nin: 9, nout: 2, sample_pct: 50}";
+  CHECK(parts.part("dataset") == "{UniformRandom: {ntrain: 20, ntest: 20, nout: 2, nin: [9]}}");
+  CHECK(has_note(parts.spec(), "'sample_pct' is left out: UniformRandom ignored it"));
+  parts.data = "nout: 3072";
+  parts.dataset = "!obj:datasets.ToyImages {sample_pct: 50}";
+  CHECK(parts.part("dataset") == "ToyImages");
+  CHECK(has_note(parts.spec(), "'sample_pct' is left out: ToyImages ignored it"));
+}
+
 TEST_CASE("0.9: variables of the environment in paths") {
   const neon_test::Variable folder("NEON_TEST_FOLDER", "/data");
   OldParts parts;

@@ -139,6 +139,14 @@ TEST_CASE("0.9: states that begin at 0 in each batch, or are carried on") {
   CHECK(spec_from_text(rnn("50"), "o.yaml").root.find("reset_period")->value == "50");
   CHECK(!spec_from_text(rnn("1"), "o.yaml").root.find("reset_period"));
   CHECK_THAT(old_error(rnn("0")), Contains("reset_period is 0, expected at least 1"));
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string file = rnn("1");
+    file.replace(file.find(from), from.size(), to);
+    return old_error(file);
+  };
+  CHECK_THAT(changed("batch_size: 8, unrolls: 5", "batch_size: 8, unrolls: 7"), Contains("unrolls is 5 here and 7 at"));
+  CHECK_THAT(changed("4, unrolls: 5", "4, unrolls: 6"), Contains("unrolls is 6 here and 5 at"));
+  CHECK_THAT(changed("data_dim: 96", "data_dim: 64"), Contains("data_dim is 64, expected 96"));
   // Cells without an activation are linear, or so by name.
   CHECK(always[0].find("Recurrent")->find("activation")->value == "Tanh");
   for (const char* none : {"", ", activation: !obj:transforms.Linear {}"}) {
@@ -288,76 +296,6 @@ TEST_CASE("a converted file keeps comments and anchors, and reads back as the sa
   const Spec again = spec_from_text(written, "n.yaml");
   CHECK(again.notation == "native");
   CHECK(same_tree(again.root, spec.root));
-}
-
-TEST_CASE("0.9: Boltzmann machines and belief nets") {
-  const auto root = [](const std::string& model, const std::string& more = "") {
-    const std::string rbm = "!obj:layers.RBMLayer {name: ";
-    return spec_from_text("!obj:experiments.FitExperiment {dataset: !obj:datasets.MNIST {}, model: !obj:models." +
-                              model + " {num_epochs: 2, batch_size: 10, layers: [!obj:layers.DataLayer {nout: 784}, " +
-                              rbm + "a, nin: 784, nout: 50}, " + rbm + "b, nout: 20" + more + "}]}}",
-                          "o.yaml")
-        .root;
-  };
-  const Setting net = root("DBN");
-  CHECK(net.find("rule")->to_string() == "ContrastiveDivergence");
-  CHECK(net.find("phases")->to_string() ==
-        "[{name: machine 1, epochs: 2, layers: [{RBM: {name: a, nout: 50, init: {Gaussian: {scale: 0.01}}}}]}, {name: "
-        "machine 2, epochs: 2}]");
-  CHECK(!net.find("epochs"));
-  CHECK(root("RBM").find("epochs")->to_string() == "2");
-  CHECK(root("RBM", ", activation: !obj:transforms.Logistic {}").to_string() == root("RBM").to_string());
-  CHECK_THAT(message_of([&] { root("RBM", ", activation: !obj:transforms.Tanh {}"); }), Contains("RBM are logistic"));
-  CHECK_THAT(message_of([&] { root("RBM", ", batch_norm: True"); }), Contains("an RBM takes no batch_norm"));
-}
-
-TEST_CASE("0.9: a balanced net has an output for its class, one for its sample, and a penalty between") {
-  const std::string cost = "!obj:layers.CostLayer {ref_layer: *d, ";
-  const auto root = [&](const std::string& by_class, const std::string& style, const std::string& label = "output") {
-    const std::string layers =
-        "[&d !obj:layers.DataLayer {nout: 784}, !obj:layers.FCLayer {name: h, nout: 50}, &u !obj:layers.FCLayer {name: "
-        "u, "
-        "nout: 14, activation: !obj:transforms.Softmax {}}, !obj:layers.FCLayer {name: r, nout: 784}, " +
-        cost + "ref_label: " + label + ", cost: !obj:transforms.SumSquaredDiffs {}}]";
-    return spec_from_text(
-               "!obj:experiments.FitPredictErrorExperiment {dataset: !obj:datasets.MNIST {}, model: "
-               "!obj:models.Balance "
-               "{num_epochs: 2, batch_size: 10, layers: " +
-                   layers + ", classlayers: " + by_class + ", stylelayers: " + style +
-                   "}, metrics: {test: [!obj:metrics.MisclassRate {}]}}",
-               "o.yaml")
-        .root;
-  };
-  const std::string by_class =
-      "[*u, !obj:layers.SliceLayer {end_idx: 10}, " + cost + "cost: !obj:transforms.CrossEntropy {}}]";
-  const std::string penalty = cost + "cost: !obj:transforms.XCovariance {blkidx: 10, scale: 0.5}}]";
-  const Setting net = root(by_class, "[*u, " + penalty);
-  CHECK(net.find("dataset")->to_string() == "{MNIST: {reconstruct: true, fallback: Digits}}");
-  CHECK(net.find("layers")->to_string() ==
-        "[{Affine: {name: h, nout: 50, init: {Gaussian: {scale: 0.01}}}}, {Affine: {name: u, nout: 14, activation: "
-        "Softmax, init: {Gaussian: {scale: 0.01}}}}, {XCovariance: {split: 10, scale: 0.5}}, {Affine: {name: r, nout: "
-        "784, init: {Gaussian: {scale: 0.01}}}}, {Slice: {inputs: u, name: balanced0, end_idx: 10}}]");
-  CHECK(net.find("outputs")->to_string() ==
-        "{sample: {cost: SumSquared, layer: r}, class: {cost: CrossEntropyMulti, layer: balanced0, metrics: "
-        "[Misclassification]}}");
-  CHECK(!net.find("cost"));
-  CHECK(!net.find("metrics"));
-  // The factor of one of several costs is its weight.
-  const std::string scaled = "[*u, !obj:layers.SliceLayer {end_idx: 10}, " + cost +
-                             "cost: !obj:transforms.CrossEntropy {scale: 0.3, epsilon: 0.1}}]";
-  CHECK_THAT(root(scaled, "[*u, " + penalty).find("outputs")->to_string(),
-             Contains("class: {cost: CrossEntropyMulti, layer: balanced0, weight: 0.3, metrics"));
-  const auto refused = [&](const std::string& a, const std::string& b, const std::string& label = "output") {
-    return message_of([&] { root(a, b, label); });
-  };
-  CHECK_THAT(refused("[" + cost + "cost: !obj:transforms.CrossEntropy {}}]", "[*u, " + penalty),
-             Contains("classlayers: expected a list of an alias of the layer in `layers` at which the path begins"));
-  CHECK_THAT(refused("[*u, " + penalty, "[*u, " + penalty),
-             Contains("one of classlayers and stylelayers needs a cost that compares with the labels"));
-  CHECK_THAT(refused(by_class, by_class), Contains("two costs compare with the class"));
-  CHECK_THAT(refused(by_class, "[*u, !obj:layers.FCLayer {nout: 3}, " + penalty),
-             Contains("stylelayers: XCovariance is of the layer at which the path begins"));
-  CHECK_THAT(refused(by_class, "[*u, " + penalty, "targets"), Contains("it needs ref_label: output"));
 }
 
 TEST_CASE("0.9: an Imageset is read from its macrobatches, if they are there") {

@@ -72,10 +72,15 @@ void finish_cifar(OldTranslation& t, const OldObject& object, OldResult& out) {
   check_old_shape(t, {3, 32, 32});
 }
 
+void drop_share(OldTranslation& t, const OldObject& object, OldResult& out) {
+  std::erase_if(out.params.entries, [](const auto& entry) { return entry.key == "subset_pct"; });
+  if (object.find("sample_pct"))
+    t.remark(object.where_of("sample_pct"), text("'sample_pct' is left out: ", out.name, " ignored it"));
+}
+
 void finish_iris(OldTranslation& t, const OldObject& object, OldResult& out) {
   finish_old_dataset(t, object, out);
-  std::erase_if(out.params.entries, [](const auto& entry) { return entry.key == "subset_pct"; });
-  if (object.find("sample_pct")) t.remark(object.where_of("sample_pct"), "'sample_pct' is left out: Iris ignored it");
+  drop_share(t, object, out);
   if (out.params.find("validation")) {
     t.remark(object.node.where(),
              "Iris: validation takes its share of 120 flowers, and 30 are to test with; 0.9 took it of 90");
@@ -90,6 +95,7 @@ void finish_iris(OldTranslation& t, const OldObject& object, OldResult& out) {
 // nin is the data layer's where that has images.
 void finish_uniform(OldTranslation& t, const OldObject& object, OldResult& out) {
   finish_old_dataset(t, object, out);
+  drop_share(t, object, out);
   const auto nin = t.whole_of(object, "nin");
   t.has_test = t.number_of(object, "ntest", 0) > 0;
   const int64_t given = Shape(t.data_shape).elements(), numbers = nin.value_or(0);
@@ -102,6 +108,7 @@ void finish_uniform(OldTranslation& t, const OldObject& object, OldResult& out) 
 
 void finish_toy(OldTranslation& t, const OldObject& object, OldResult& out) {
   finish_old_dataset(t, object, out);
+  drop_share(t, object, out);
   check_old_shape(t, {3, 32, 32});
 }
 

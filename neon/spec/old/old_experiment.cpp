@@ -135,6 +135,13 @@ void translate_datatype(OldTranslation& t, Setting& root) {
     t.remark(first.where, "f16: weights are kept in f32, too, and the loss scale is found during the run");
 }
 
+void check_unrolls(OldTranslation& t) {
+  for (const auto& [where, steps] : t.unrolls)
+    if (steps != t.unrolls[0].second)
+      t.problem(where, text("unrolls is ", steps, " here and ", t.unrolls[0].second, " at ", t.unrolls[0].first,
+                            "; data set, model and layers have the same steps"));
+}
+
 // As the guide writes specs.
 void order_keys(Setting& root) {
   static const std::vector<std::string> order = {
@@ -175,6 +182,7 @@ void finish_experiment(OldTranslation& t, const OldObject& object, OldResult& ou
   t.remark(object.node.where(),
            t.shuffle ? "shuffle: images come in a new order in each epoch; 0.9 shuffled once, when it packed them"
                      : "shuffle: false keeps the order of samples, as 0.9 did; true usually trains better");
+  check_unrolls(t);
   translate_datatype(t, out.params);
   order_keys(out.params);
 }

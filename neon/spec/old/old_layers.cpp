@@ -59,8 +59,10 @@ void finish_old_weights(OldTranslation& t, const OldObject& object, OldResult& o
   if (has_bias && batch_norm)
     t.remark(where, "no bias beside batch norm: batch norm takes it away with the mean, so no output changes");
   else if (has_bias) out.set("bias", Setting::map({{"Constant", t.plain(*bias), bias->where()}}, bias->where()));
-  else if (can_have_bias && !batch_norm)
+  else if (can_have_bias && !batch_norm && out.name != "RBM")
     t.remark(where, "no bias: 0.9 had biases only where weight_init gives bias_init");
+  if (!can_have_bias && bias && !bias->is_null())
+    t.remark(bias->where(), text("'bias_init' is left out: ", object.kind.name, " adds no bias, as in 0.9"));
   if (batch_norm)
     t.remark(
         where,
@@ -74,7 +76,9 @@ void finish_old_weights(OldTranslation& t, const OldObject& object, OldResult& o
   if (bias_rule && !bias_rule->is_null()) rules.bias = translate_old_rule(t, *bias_rule);
   rules.has_bias = has_bias && !batch_norm;
   rules.has_batch_norm = batch_norm;
-  t.rules.add(std::move(rules));
+  if (!rules.bias.is_null() && !rules.has_bias && out.name != "RBM")
+    t.remark(bias_rule->where(), "'brule_init' is left out: the layer has no bias");
+  if (!out.params.find("share")) t.rules.add(std::move(rules));
   drop_linear(t, out);
 }
 

@@ -109,6 +109,42 @@ Setting checkpoint_name(Setting out) {
 
 }  // namespace
 
+namespace {
+
+void translate_schedule_of_saving(OldTranslation& t, const OldNode& schedule, const std::vector<int64_t>& epochs) {
+  std::string list;
+  for (int64_t epoch : epochs) {
+    if (epoch < 1) return t.problem(schedule.where(), text("serialize_schedule: epochs count from 1, found ", epoch));
+    list += text(list.empty() ? "" : ",", epoch);
+  }
+  if (schedule.is_list() && epochs.size() == 1) list += ',';  // after this epoch alone
+  t.option("serialize", Setting::scalar(list, schedule.where()));
+  t.remark(schedule.where(), text("serialize_schedule: --serialize ", list));
+}
+
+// The newest `save_checkpoints` of the files that the schedule wrote. Ours are those beside the file of the last epoch.
+void translate_copies(OldTranslation& t, const OldObject& model, const std::vector<int64_t>& epochs, bool saves) {
+  const auto count = t.whole_of(model, "save_checkpoints");
+  if (!count) return;
+  const Location where = model.where_of("save_checkpoints");
+  if (*count < 0) return t.problem(where, text("save_checkpoints is ", *count, ", expected at least 0"));
+  if (!saves || epochs.empty())
+    return t.remark(where,
+                    "'save_checkpoints' is left out: without serialized_path and serialize_schedule, 0.9 copied "
+                    "no file");
+  int64_t last = 0;  // a range of a search has no last epoch
+  if (const auto given = model.find("num_epochs")) detail::read_integer(given->scalar(), last);
+  const bool every = !model.find("serialize_schedule")->is_list();
+  const bool of_last =
+      last > 0 && (every ? last % std::max<int64_t>(epochs[0], 1) == 0 : std::ranges::count(epochs, last) > 0);
+  const int64_t beside = std::max<int64_t>(*count - (of_last ? 1 : 0), 0);
+  t.option("history", Setting::scalar(text(beside), where));
+  t.remark(where, text("save_checkpoints: --history ", beside, " keeps as many files beside that of the last epoch",
+                       of_last ? ", which the schedule has, too" : ""));
+}
+
+}  // namespace
+
 void translate_old_saving(OldTranslation& t, const OldObject& model) {
   const auto path = t.path_of(model, "serialized_path");
   const auto from = model.find("deserialized_path");
@@ -124,16 +160,12 @@ void translate_old_saving(OldTranslation& t, const OldObject& model) {
     t.warning(from->where(),
               text("deserialized_path is left out: neon reads no pickles of 0.9, so the run begins anew; neon resume "
                    "goes on with a checkpoint of neon's, --model_file FILE takes its weights"));
-  const auto schedule = model.find("serialize_schedule"), kept = model.find("save_checkpoints");
-  if (schedule && !schedule->is_null() && path) {
-    std::string epochs;
-    for (int64_t epoch : t.integers_of(model, "serialize_schedule")) epochs += text(epochs.empty() ? "" : ",", epoch);
-    if (schedule->is_list() && schedule->items().size() == 1) epochs += ',';  // after this epoch alone
-    t.option("serialize", Setting::scalar(epochs, schedule->where()));
-    t.remark(schedule->where(), text("serialize_schedule: --serialize ", epochs));
-  }
-  const auto count = t.whole_of(model, "save_checkpoints");
-  if (count && path) t.option("history", Setting::scalar(text(std::max<int64_t>(*count - 1, 0)), kept->where()));
+  const auto schedule = model.find("serialize_schedule");
+  const std::vector<int64_t> epochs = t.integers_of(model, "serialize_schedule");
+  if (path && !epochs.empty()) translate_schedule_of_saving(t, *schedule, epochs);
+  if (!path && schedule && !schedule->is_null())
+    t.remark(schedule->where(), "'serialize_schedule' is left out: without serialized_path, 0.9 wrote no file");
+  translate_copies(t, model, epochs, path.has_value());
 }
 
 void finish_old_model(OldTranslation& t, const OldObject& object, OldResult& out) {

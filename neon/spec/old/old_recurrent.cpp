@@ -8,6 +8,7 @@ namespace neon {
 
 namespace {
 
+constexpr int64_t kLetters = 96;
 const OldKey kUnrolls = old_idle("unrolls", "the data set says the steps");
 
 // Our cells have Tanh where no activation is given; 0.9's had none.
@@ -46,7 +47,9 @@ void finish_moby_dick(OldTranslation& t, const OldObject& object, OldResult& out
   if (const double share = t.number_of(object, "sample_pct", 100); share < 1)
     out.set("subset_pct", Setting::scalar(number(100 * share), object.where_of("sample_pct")));
   finish_old_dataset(t, object, out);
-  check_old_shape(t, {96});
+  if (const auto letters = t.whole_of(object, "data_dim"); letters && *letters != kLetters)
+    t.problem(object.where_of("data_dim"), text("data_dim is ", *letters, ", expected ", kLetters, ", as in 0.9"));
+  check_old_shape(t, {kLetters});
 }
 
 const OldClasses recurrent_layers(std::vector<OldClass>{

@@ -25,8 +25,7 @@ const std::vector<OldRule>& old_rules() {
       {"gradient_descent", "GradientDescentMomentum", {kRate, kNoDecay}},
       {"gradient_descent_pretrain",
        "GradientDescentMomentum",
-       {kRate, kNoDecay,
-        old_idle("pretrain_learning_rate", "it is a phase's; a phase of pre-training has its own optimizer")}},
+       {kRate, kNoDecay, required(old_read("pretrain_learning_rate"))}},
       {"gradient_descent_momentum", "GradientDescentMomentum", {kRate, kMomentum, kSchedule, kNoDecay}},
       {"gradient_descent_momentum_weight_decay",
        "GradientDescentMomentum",
@@ -180,6 +179,14 @@ Setting translate_old_rule(OldTranslation& t, const OldNode& node) {
       translate_schedule(t, *schedule, out);
   } else if (type != "adadelta" && (!given || given->is_null())) {
     t.problem(node.where(), text(type, " needs lr_params with its learning_rate"));
+  }
+  if (type == "gradient_descent_pretrain" && given && given->find("pretrain_learning_rate")) {
+    const OldObject params = keyed_map(*given, params_kind);
+    const Location where = params.where_of("pretrain_learning_rate");
+    if (t.pretrains) out.set("learning_rate", number_at(t, params, "pretrain_learning_rate"), where);
+    t.remark(where, t.pretrains ? "all phases are pre-training: their rate is pretrain_learning_rate; learning_rate is "
+                                  "left out"
+                                : "'pretrain_learning_rate' is left out: the model has no phase of pre-training");
   }
   if (type == "rmsprop") {
     if (!out.params.find("decay_rate")) out.set("decay_rate", Setting::scalar("0.9", node.where()));

@@ -83,7 +83,11 @@ Setting OldTranslation::object(const OldNode& node, std::string_view category) {
   OldResult out{std::string(kind->as), Setting::map({}, node.where())};
   if (category == "layer") name_layer(object, out);
   if (category == "layer") note_datatype(object);
+  int64_t steps = 0;
+  if (const auto given = node.find("unrolls"); given && detail::read_integer(given->scalar(), steps))
+    unrolls.emplace_back(given->where(), steps);
   use_keys(object, out);
+  if (category == "layer") share_weights(object, out);
   if (kind->finish) kind->finish(*this, object, out);
   if (!kind->remark.empty()) remark(node.where(), std::string(kind->remark));
   --depth_;
@@ -120,6 +124,20 @@ void OldTranslation::name_layer(const OldObject& object, OldResult& out) {
   Setting value = object.find("name")->scalar();
   value.value = name;
   out.params.entries.insert(out.params.entries.begin(), {"name", std::move(value), object.where_of("name")});
+}
+
+// An alias of an earlier layer is that layer, with its weights.
+void OldTranslation::share_weights(const OldObject& object, OldResult& out) {
+  const bool learns = std::ranges::count(object.kind.keys, "weight_init", &OldKey::name) > 0;
+  const Setting* const named = out.params.find("name");
+  if (!learns || !named) return;
+  const std::string name = named->value;
+  const auto same = [&](const auto& layer) { return layer.first == object.node; };
+  const auto first = std::ranges::find_if(named_layers_, same);
+  if (first == named_layers_.end()) return void(named_layers_.emplace_back(object.node, name));
+  out.set("share", Setting::scalar(first->second, object.node.where()));
+  remark(object.node.where(), text("the layer ", in_quotes(first->second),
+                                   " stands here more than once: ", in_quotes(name), " shares its weights"));
 }
 
 void OldTranslation::note_datatype(const OldObject& object) {

@@ -67,17 +67,19 @@ class OldTranslation {
   // Whole numbers: one, or a list of them.
   std::vector<int64_t> integers_of(const OldObject& object, std::string_view key);
 
-  OldRules rules;                   // of all layers that learn
-  std::vector<Remark> datatypes;    // backend_type of every object that has one
-  std::string activation;           // of the last layer so far: "Softmax"
-  std::vector<int64_t> data_shape;  // what the data layer says: {784} or {3, 32, 32}
-  Setting augment;                  // what an Imageset changes in images
+  OldRules rules;                                     // of all layers that learn
+  std::vector<std::pair<Location, int64_t>> unrolls;  // of every object that has them
+  std::vector<Remark> datatypes;                      // backend_type of every object that has one
+  std::string activation;                             // of the last layer so far: "Softmax"
+  std::vector<int64_t> data_shape;                    // what the data layer says: {784} or {3, 32, 32}
+  Setting augment;                                    // what an Imageset changes in images
   Setting normalize;
   Location data_where;  // the data layer's
   std::set<std::string> layer_names;
   bool flat_data = false;     // samples are no images
   bool starts_local = false;  // the first layer is one of images
   bool shuffle = false;
+  bool pretrains = false;  // the model's phases are pre-training
   bool autoencoder = false;
   bool reconstruct = false;  // samples are targets beside their labels
   bool is_held = true;       // the samples are in memory
@@ -91,10 +93,12 @@ class OldTranslation {
   void check_depth(const OldNode& node);
   void name_layer(const OldObject& object, OldResult& out);
   void note_datatype(const OldObject& object);
+  void share_weights(const OldObject& object, OldResult& out);
 
   Conversion& conversion_;
   Problems& problems_;
   std::set<std::string> remarked_;
+  std::vector<std::pair<OldNode, std::string>> named_layers_;  // with the names that they have here
   int depth_ = 0, nodes_ = 0;
 };
 

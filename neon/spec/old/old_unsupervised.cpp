@@ -1,4 +1,6 @@
 // Boltzmann machines and belief nets of neon 0.9.
+#include <algorithm>
+
 #include "neon/spec/old/old_model.h"
 
 namespace neon {
@@ -37,7 +39,7 @@ Setting machines(OldTranslation& t, const OldNode& list) {
   return out;
 }
 
-void finish_rbm(OldTranslation& t, const OldObject& object, OldResult& out) {
+void finish_machines(OldTranslation& t, const OldObject& object, OldResult& out) {
   const Location where = object.node.where();
   if (const auto list = object.find("layers")) out.set("layers", machines(t, *list), list->where());
   out.set("rule", Setting::scalar("ContrastiveDivergence", where));
@@ -47,9 +49,19 @@ void finish_rbm(OldTranslation& t, const OldObject& object, OldResult& out) {
            "contrastive divergence with one step of Gibbs sampling, as 0.9 meant it; 0.9 could not run it from a file");
 }
 
+void finish_rbm(OldTranslation& t, const OldObject& object, OldResult& out) {
+  finish_machines(t, object, out);
+  const Setting* const layers = out.params.find("layers");
+  const auto is_machine = [](const Setting& layer) { return class_of(layer) == "RBM"; };
+  if (layers && std::ranges::count_if(layers->items, is_machine) > 1)
+    t.problem(object.node.where(),
+              "models.RBM trains its last machine alone; write models.DBN, which trains several, one after the other");
+}
+
 // One phase for each machine, over those below it.
 void finish_dbn(OldTranslation& t, const OldObject& object, OldResult& out) {
-  finish_rbm(t, object, out);
+  t.pretrains = true;
+  finish_machines(t, object, out);
   const Setting* const layers = out.params.find("layers");
   const Setting* const epochs = out.params.find("epochs");
   if (!layers || !epochs) return;
