@@ -31,6 +31,12 @@ std::string mend(const LayerContext& context, Expr y, int64_t targets) {
               "}, by itself or after Pooling: {fshape: all, op: avg}");
 }
 
+// The end of a message about one output where the data set has two classes.
+std::string one_for_both(int64_t outputs, int64_t classes) {
+  if (outputs != 1 || classes != 2) return "";
+  return "; one output compares with 0 and 1 as numbers: task: regression of a table, regression: true of arrays";
+}
+
 // The end of a message: the outputs that the data want, and how to mend a net whose outputs are y.
 std::string wanted(const LayerContext& context, const DataLayout& data, Expr x, int64_t targets, Expr y) {
   if (data.target_is_input)
@@ -40,11 +46,7 @@ std::string wanted(const LayerContext& context, const DataLayout& data, Expr x, 
     return text("a target of the data set has ", targets, "; give the last layer that many", mended);
   const std::string line = text("the data set has ", data.classes, " classes");
   if (width(y) == width(x)) return line + "; for an autoencoder give the data set `autoencoder: true`";
-  const bool one_of_two = data.classes == 2 && width(y) == 1;
-  return text(line, "; give the last layer ", data.classes, " outputs", mended,
-              one_of_two ? "; one output compares with 0 and 1 as numbers: task: regression of a table, regression: "
-                           "true of arrays"
-                         : "");
+  return text(line, "; give the last layer ", data.classes, " outputs", mended, one_for_both(width(y), data.classes));
 }
 
 // "has 3 classes"
@@ -137,7 +139,8 @@ class OutputCheck {
     const bool of_steps = shape.rank() == 3 && context_.is_sequence(y) && shape[1] == steps;
     refuse(which, " gives ", output_shape(context_, y), ", but each of the ", steps,
            " steps of the targets has one of ", data_.classes, " classes: ", of_steps ? "" : "keep the steps, and ",
-           "end with Affine: {nout: ", data_.classes, ", activation: Softmax}");
+           "end with Affine: {nout: ", data_.classes, ", activation: Softmax}",
+           of_steps ? one_for_both(shape[2], data_.classes) : "");
   }
 
   // y (N,T,K) for sequences of labels.

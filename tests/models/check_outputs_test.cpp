@@ -64,6 +64,23 @@ TEST_CASE("of maps it is said how they become one number for each class") {
              Catch::Contains("give the last layer that many: these are maps (5, 6, 4), so end with Affine: {nout: 3}"));
 }
 
+TEST_CASE("one output for two classes, of samples or of steps, is shown the way to numbers") {
+  const std::string way =
+      "; one output compares with 0 and 1 as numbers: task: regression of a table, regression: true "
+      "of arrays; shapes: ";
+  CHECK_THAT(said("[Affine: {nout: 1, init: Kaiming}]", images(2)), Catch::Contains(way));
+  DataLayout steps;
+  steps.sample = {5, 3}, steps.sequence = true, steps.train_size = 4;
+  steps.classes = 2, steps.label_of = LabelOf::step, steps.target_dtype = DType::i32, steps.target = {5};
+  CHECK_THAT(said("[Affine: {nout: 1, init: Kaiming}]", steps),
+             Catch::Contains("end with Affine: {nout: 2") && Catch::Contains(way));
+  steps.classes = 3;
+  CHECK_THAT(said("[Affine: {nout: 1, init: Kaiming}]", steps), !Catch::Contains("one output compares"));
+  steps.classes = 0, steps.label_of = LabelOf::sample, steps.target_dtype = DType::f32, steps.target = {5, 1};
+  CHECK(said("[Affine: {nout: 1, init: Kaiming, activation: Logistic}]", steps, {.batch = 2}, "CrossEntropyBinary") ==
+        "nothing");
+}
+
 TEST_CASE("outputs that are not as many as numbers to regress to") {
   DataLayout data = images(0);
   data.target = {2, 2};
