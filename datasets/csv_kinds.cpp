@@ -209,9 +209,9 @@ class KindFinder {
         parts.push_back(text("the ", name.substr(0, name.find(' '))));
         keys.push_back(text(name.substr(0, name.find(' ')), "_first"));
       }
-      table_.fail_at(texts.first.front(),
-                     text(table_.column_text(column), ": in ", in_quotes(texts.texts.front()), ' ', join(parts, " or "),
-                          " may stand first; say which under columns: ", join(keys, " or ")));
+      table_.fail_at(texts.first.front(), text(table_.column_text(column), ": in ", in_quotes(texts.texts.front()), ' ',
+                                               join(parts, " or "), " may stand first; say which under columns: ",
+                                               join(keys, " or "), "; category or ignore if they are no dates"));
     }
     for (size_t k = 0; k < texts.texts.size(); ++k) {
       const ParsedDate date = parse_date(texts.texts[k], code.form);
@@ -226,7 +226,7 @@ class KindFinder {
   // Most are dates: a mistake in a cell would make categories of all.
   [[noreturn]] void refuse_other_dates(size_t column, const ColumnTexts& texts) const {
     for (size_t k = 0; k < texts.texts.size(); ++k)
-      if (!seems_date(texts.texts[k]))
+      if (!may_be_date(texts.texts[k]))
         refuse(column, texts, k,
                text("expected a date, as most cells have, found ", in_quotes(texts.texts[k]),
                     "; mend the cell, say under missing that it marks a missing value"));

@@ -66,11 +66,19 @@ bool begins_with_date(std::string_view cell) {
   return end != cell.npos && end + 1 < cell.size() && is_digit(cell[end + 1]) && seems_date(cell.substr(0, end));
 }
 
+bool has_form(std::string_view cell, auto&& is_so) {
+  return std::ranges::any_of(std::array{DateForm::year_first, DateForm::day_first, DateForm::month_first},
+                             [&](DateForm form) { return is_so(parse_date(cell, form)); });
+}
+
 }  // namespace
 
+bool may_be_date(std::string_view cell) {
+  return has_form(cell, [](const ParsedDate& date) { return date.found; });
+}
+
 bool seems_date(std::string_view cell) {
-  return std::ranges::any_of(std::array{DateForm::year_first, DateForm::day_first, DateForm::month_first},
-                             [&](DateForm form) { return parse_date(cell, form).found; });
+  return has_form(cell, [](const ParsedDate& date) { return date.found && !date.may_be_code; });
 }
 
 bool seems_other_date(std::string_view cell) {

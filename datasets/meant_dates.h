@@ -6,6 +6,9 @@
 namespace neon {
 
 // Whether a text is a date in one of the forms of `DateForm`.
+bool may_be_date(std::string_view cell);
+
+// Whether it is one and no version, such as 2.4.13, and no code, such as 4-4-13.
 bool seems_date(std::string_view cell);
 
 // Whether another text seems to be one: "5 Jan 2024", "Jan-24", "2024-05", "2024-05-31 14:05 CET".

@@ -66,7 +66,7 @@ class DateScanner {
   std::string_view rest_;
 };
 
-bool scan_day(DateScanner& in, DateForm form, double& days) {
+bool scan_day(DateScanner& in, DateForm form, ParsedDate& out) {
   int parts[3] = {};
   const bool year_first = form == DateForm::year_first;
   bool is_short = false, is_single = false;
@@ -76,13 +76,13 @@ bool scan_day(DateScanner& in, DateForm form, double& days) {
   in.take(separator);
   if (!in.day_or_month(parts[1], is_single) || !in.take(separator)) return false;
   if (year_first ? !in.day_or_month(parts[2], is_single) : !in.year(parts[2], is_short)) return false;
-  if (is_short && is_single && separator == '-') return false;  // 4-4-13 is rather a code
+  out.may_be_code = is_short && is_single && separator != '/';
   // Nobody writes these with dots: 20.01.23 begins with the day.
   if (separator == '.' && (form == DateForm::month_first || (year_first && is_short))) return false;
   const int at_year = year_first ? 0 : 2, at_month = form == DateForm::month_first ? 0 : 1;
   const year_month_day date(year(parts[at_year]), month(unsigned(parts[at_month])),
                             day(unsigned(parts[3 - at_year - at_month])));
-  days = date.ok() ? double(sys_days(date).time_since_epoch().count()) : 0;
+  out.days = date.ok() ? double(sys_days(date).time_since_epoch().count()) : 0;
   return date.ok();
 }
 
@@ -140,7 +140,7 @@ bool scan_time(DateScanner& in, double& share) {
 ParsedDate parse_date(std::string_view cell, DateForm form) {
   DateScanner in(cell);
   ParsedDate out;
-  if (!scan_day(in, form, out.days)) return {};
+  if (!scan_day(in, form, out)) return {};
   if (!in.at_end()) {
     double share = 0;
     if (!(in.take('T') || in.take(' ')) || !scan_time(in, share) || !in.at_end()) return {};

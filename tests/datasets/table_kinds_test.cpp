@@ -143,7 +143,7 @@ TEST_CASE("dates become days and places in year, week and day") {
     CHECK_FALSE(parse_date(wrong, DateForm::year_first).found);
   CHECK(day("31.05.24", DateForm::day_first) == 19874);
   CHECK(day("5/31/24", DateForm::month_first) == 19874);
-  for (const char* code : {"4-4-13", "10-4-16"}) CHECK_FALSE(parse_date(code, DateForm::day_first).found);
+  for (const char* code : {"2.4.13", "4-4-13", "10-4-16"}) CHECK(parse_date(code, DateForm::day_first).may_be_code);
   const DatePlaces places = places_of(19874.5);
   CHECK(places.in_year == Approx(151.5 / 366));
   CHECK(places.in_week == Approx(4.5 / 7));
@@ -185,7 +185,14 @@ TEST_CASE("years of two digits are read where the order is certain, or named") {
   CHECK(coded("d,k\n99-01-20,a\n01-06-23,b\n").data.table.codes[0].form == DateForm::year_first);
   CHECK_THAT(table_refusal("d,k\n23-01-20,a\n23-02-21,b\n"),
              Catch::StartsWith("a.csv:2:1: column 'd': in '23-01-20' the year or the day may stand first; say which "
-                               "under columns: year_first or day_first"));
+                               "under columns: year_first or day_first; category or ignore if they are no dates"));
+  for (const char* rows : {"2.4.13,a\n3.4.13,b\n2.4.13,b\n", "4-4-13,a\n5-4-13,b\n4-4-13,b\n"}) {
+    const std::string content = text("d,k\n", rows);
+    CHECK(coded(content).data.table.codes[0].kind == ColumnKind::category);
+    CHECK(coded(content, {{"test", "0"}, {"columns", "{d: day_first}"}}).data.table.codes[0].kind == ColumnKind::date);
+  }
+  // Where most are certainly dates, so are all.
+  CHECK(coded("d,k\n20.01.23,a\n21.01.23,b\n1.6.23,b\n").data.table.codes[0].kind == ColumnKind::date);
   CHECK(coded("d,k\n23-01-20,a\n23-02-21,b\n", {{"test", "0"}, {"columns", "{d: year_first}"}})
             .data.table.codes[0]
             .form == DateForm::year_first);
