@@ -205,14 +205,16 @@ class Evaluation(Case):
                                                               + ("commas" if mark == "," else "points")])
             # Other decimals that are clear are read, unless the spec says which there are.
             own("2", f"1{other}5", f"0{other}125")
-            said = {"code": 3} if decimal == "comma" else {}
-            out = self.neon("predict", "m", "n.csv", **said)
-            self.neon("eval", "m", "n.csv", **said)
-            if decimal == "auto":
-                own("2", f"1{mark}5", f"0{mark}125")
-                self.assertEqual(self.neon("predict", "m", "n.csv").out, out.out)
-            else:
-                self.neon("predict", "m", "n.csv", "--set", "dataset.decimal=point")
+            read = []
+            if decimal == "comma":
+                read = ["--set", "dataset.decimal=point"]
+                for verb in "predict", "eval":
+                    self.neon(verb, "m", "n.csv", code=3)
+            others = [self.neon(verb, "m", "n.csv", *read).out for verb in ("predict", "eval")]
+            own("2", f"1{mark}5", f"0{mark}125")
+            self.assertEqual(others, [self.neon(verb, "m", "n.csv").out for verb in ("predict", "eval")])
+            own("2", f"1{mark}5", f"0{mark}25")
+            self.assertNotEqual(others[0], self.neon("predict", "m", "n.csv").out)
 
     def test_predict_takes_columns_by_name(self):
         rows = self.write_table()
