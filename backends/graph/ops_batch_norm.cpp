@@ -51,11 +51,25 @@ Statistics after_one_another(Expr x, const std::vector<int64_t>& axes) {
   return {average, maximum(mean(square(distance), axes) - square(rest), 0), rest};
 }
 
+// Whether a node adds one number a channel to a product, whose kernel then does so.
+bool adds_bias(const Graph& graph, const Node& node) {
+  if (!node.op->is(ops::add)) return false;
+  const Shape& made = graph.shape(node.outputs[0]);
+  for (size_t k : {0, 1}) {
+    const Value product = node.inputs[k], bias = node.inputs[1 - k];
+    if (graph.producer(product).op->traits.takes_bias && graph.shape(product) == made && made.back() > 1 &&
+        graph.shape(bias).elements() == made.back() && graph.shape(bias).back() == made.back())
+      return true;
+  }
+  return false;
+}
+
 // Where an array of which a fused kernel would read x lies in memory; an invalid Value where such a kernel makes it.
 Value stored(const Graph& graph, Value x) {
   while (graph.producer(x).op->is(ops::cast) || graph.producer(x).op->traits.fusion == Fusion::view)
     x = graph.producer(x).inputs[0];
   const Op& op = *graph.producer(x).op;
+  if (adds_bias(graph, graph.producer(x))) return x;
   return op.is_elementwise() || op.traits.fusion == Fusion::rows ? Value{} : x;
 }
 
