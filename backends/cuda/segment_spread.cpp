@@ -8,6 +8,8 @@ namespace neon::cuda {
 namespace {
 
 constexpr int64_t kElementsOfManyBlocks = 256 * 1024;
+// With several sums of each column; the last of 392 blocks took 90 us to add up their parts of two sums of 256 columns.
+constexpr int64_t kElementsOfSeveralSums = 1 << 20;
 constexpr int kRegistersOfColumns = 96;  // of 128 that a thread has, for numbers of its columns
 // For totals: the most blocks, and the rounds of each block before there are more blocks than keep the GPU busy.
 constexpr int64_t kBlocksWanted = 1024, kRoundsOfTotals = 8;
@@ -108,7 +110,7 @@ void SegmentSpread::choose_lanes(int64_t busy_blocks) {
 // of threads than there are rows.
 int SegmentSpread::threads_across() const {
   const int64_t packs = (groups_ + width_ - 1) / width_;
-  if (width_ > 1 && !reductions_.empty() && !ends_after_one_walk()) {
+  if (width_ > 1 && !reductions_.empty() && !ends_with_last_block()) {
     if (row_ != groups_) return std::min(power_of_two_from(packs), kAcrossOfMeeting);
     const int64_t bundles = std::max<int64_t>((packs + kPacksOfMeeting / 2) / kPacksOfMeeting, 1);
     return int((packs + bundles - 1) / bundles);
@@ -129,6 +131,12 @@ int64_t SegmentSpread::rounds_of_totals(int64_t busy_blocks) const {
   return (all + blocks - 1) / blocks;
 }
 
+// Whether the last block may do what is left after one walk. It adds up the parts of all blocks, by itself: of several
+// sums of a large array rather the blocks meet and share that.
+bool SegmentSpread::ends_with_last_block() const {
+  return ends_after_one_walk() && (reductions_.size() == 1 || groups_ * reduced_ < kElementsOfSeveralSums);
+}
+
 // Tall columns are shared by several blocks, as many as keep memory busy: whoever goes on reads what each of them has
 // added up. When nothing but their folds is left to do after one walk, the last block does it; otherwise they meet, and
 // are no more than run at the same time.
@@ -136,7 +144,7 @@ void SegmentSpread::choose_splits(int64_t busy_blocks) {
   if (fold_ != Fold::outer || reductions_.empty()) return;
   for (int reg : reductions_)
     if (segment_.body[size_t(reg)].op->traits.reduction == Reduction::argmax) return;
-  meets_ = !ends_after_one_walk();
+  meets_ = !ends_with_last_block();
   const int64_t most = reduced_ / (lanes_ * (meets_ ? kRowsOfMeeting : kRowsOfLane));
   int64_t wanted = busy_blocks / bundles();
   if (!meets_) wanted = std::max(wanted, std::min(kTimesBusy * wanted, reduced_ / (lanes_ * kManyRowsOfLane)));

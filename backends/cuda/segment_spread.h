@@ -35,6 +35,7 @@ class SegmentSpread : public SegmentWalks {
   // each other.
   int64_t row_step() const { return lanes_ * splits_; }
   int64_t rows_of_thread() const;
+  bool ends_with_last_block() const;
   Access access(const Instruction& load, int width) const;
 
   Fold fold_ = Fold::none;
