@@ -23,10 +23,11 @@ bool is_full_iota(const Instruction& i) { return i.kind == Kind::iota && i.reach
 
 }  // namespace
 
-GivenSource::GivenSource(const LoweredKernel& kernel, CodeText& code, DType compute)
+GivenSource::GivenSource(const LoweredKernel& kernel, CodeText& code, DType compute, const std::string& channel)
     : images_(kernel.prologue() ? kernel.prologue()->segments[0]
                                 : as_they_are(kernel.inputs[0], code.type(kernel.inputs[0]).shape)),
-      code_(code) {
+      code_(code),
+      channel_(channel) {
   const int64_t row = images_.domain[2] * images_.domain[3];
   width_ = int(std::gcd(kAccessBytes / int64_t(size_of(compute)), row));
 }
@@ -38,6 +39,12 @@ bool GivenSource::is_pack(const Instruction& load, int width) const {
   return together && load.strides[0] % width == 0 && load.strides[1] % width == 0 && load.first % width == 0 &&
          code_.row_elements(load.value) % width == 0 &&
          int64_t(size_of(code_.type(load.value).dtype)) * width <= kAccessBytes;
+}
+
+// Whether it reads a number for each channel.
+bool GivenSource::is_of_channel(const Instruction& load) const {
+  const auto& s = load.strides;
+  return is_full_load(load) && !channel_.empty() && !load.index && s[0] == 0 && s[1] == 0 && s[2] == 0;
 }
 
 // The coordinate of number x of row y along an axis of (N,H,W,C).
@@ -55,25 +62,31 @@ std::string GivenSource::place(const Instruction& load, size_t reg) const {
   return text(row, " + i64(", coordinate(2), ") * ", s[2], " + i64(", coordinate(3), ") * ", s[3]);
 }
 
-std::string GivenSource::run(int width) {
+std::string GivenSource::run(int width, bool guarded) {
   std::string once, packs, each;  // of all images, of neighbours, of each number
   for (size_t n = 0; n < images_.body.size(); ++n) {
     const Instruction& i = images_.body[n];
+    const bool pack = width > 1 && is_full_load(i) && !is_of_channel(i) && is_pack(i, width);
     std::string value;
     if (is_full_iota(i)) value = text("R(", coordinate(i.axis), ")");
+    else if (pack || is_of_channel(i)) value = text("l", n, "[j]");
     else if (!is_full_load(i)) value = code_.scalar_value(i, name);
-    else if (width > 1 && is_pack(i, width)) value = text("l", n, "[j]");
-    else value = code_.load(i.value, place(i, n));
-    if (is_full_load(i) && i.index)
+    else value = text(guarded ? "!inside ? R(0) : " : "", code_.load(i.value, place(i, n)));
+    if (is_of_channel(i))
+      once += text("  R l", n, "[", width, "];\n#pragma unroll\n  for (int j = 0; j < ", width, "; ++j) l", n,
+                   "[j] = ", code_.load(i.value, text(i.first, " + (", channel_, " + j) * ", i.strides[3])), ";\n");
+    else if (is_full_load(i) && i.index)
       once += text("  const i64 row", n, " = ", code_.gathered(i.value, i.index, "image", i.strides[0], "0"), ";\n");
-    if (width > 1 && is_full_load(i) && is_pack(i, width))
-      packs +=
-          text("    R l", n, "[", width, "];\n    ", code_.load_pack(i.value, place(i, n), width, text("l", n)), ";\n");
+    if (pack)
+      packs += text("    ", code_.pack_type(i.value, width), " pack", n, ";\n    pack", n, ".words = {};\n    ",
+                    guarded ? "if (inside) " : "", "pack", n, " = ", code_.pack(i.value, place(i, n), width),
+                    ";\n    R l", n, "[", width, "];\n    unpack<R>(pack", n, ", l", n, ");\n");
     (i.reach == Reach::scalar ? once : each) += text("      const R ", name(int(n)), " = ", value, ";\n");
   }
-  return text(once, "  const auto given = [&](int y, int first, R (&out)[", width, "]) {\n    int x = first;\n", packs,
-              "#pragma unroll\n    for (int j = 0; j < ", width, "; ++j) {\n      x = first + j;\n", each,
-              "      out[j] = ", name(images_.stores[0].reg), ";\n    }\n  };\n");
+  return text(once, "  const auto given = [&](int y, int first, ", guarded ? "bool inside, " : "", "R (&out)[", width,
+              "]) {\n    int x = first;\n", packs, "#pragma unroll\n    for (int j = 0; j < ", width,
+              "; ++j) {\n      x = first + j;\n", each, "      out[j] = ", name(images_.stores[0].reg),
+              ";\n    }\n  };\n");
 }
 
 }  // namespace neon::cuda

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "backends/cuda/spread_source.h"
+
 namespace neon::cuda {
 
 namespace {
@@ -155,6 +157,10 @@ void SegmentSpread::choose_splits(int64_t busy_blocks) {
 bool SegmentSpread::is_on_side(int axis) const { return segment_.reduced[size_t(axis)] == (fold_ == Fold::inner); }
 
 SegmentSpread::Access SegmentSpread::access(const Instruction& load, int width) const {
+  if (load.spread) {
+    const bool pack = is_on_side(segment_.domain.rank() - 1) && spreads_packs(code_, load, segment_.domain, width);
+    return pack ? Access::pack : Access::each;
+  }
   const int first_axis = load.index ? 1 : 0;
   int axis = segment_.domain.rank() - 1;
   while (axis >= first_axis && segment_.domain[axis] == 1) --axis;

@@ -6,6 +6,7 @@
 
 #include "backends/cuda/attention_plan.h"
 #include "backends/cuda/op_source.h"
+#include "backends/cuda/pool_strip_source.h"
 #include "backends/cuda/recurrent_plan.h"
 #include "backends/cuda/row_product_source.h"
 #include "backends/cuda/segment_source.h"
@@ -16,6 +17,8 @@ extern const char prelude_text[];
 extern const unsigned long prelude_text_size;
 extern const char totals_text[];
 extern const unsigned long totals_text_size;
+extern const char spread_text[];
+extern const unsigned long spread_text_size;
 
 namespace neon::cuda {
 
@@ -42,7 +45,7 @@ namespace {
 PassSet gpu_passes(bool tf32) {
   PassSet out =
       kUsualPasses | PassSet{LowerPass::siblings,  LowerPass::columns, LowerPass::deep_inputs, LowerPass::remake,
-                             LowerPass::prologues, LowerPass::join,    LowerPass::row_products};
+                             LowerPass::prologues, LowerPass::join,    LowerPass::spreads,     LowerPass::row_products};
   if (tf32) out |= LowerPass::product_gradients;
   return out;
 }
@@ -94,6 +97,7 @@ LowerOptions gpu_lowering(bool fuse, bool tf32, int arch, int processors, bool r
   // a convolution.
   out.kernels.relus_apart = !tf32;
   out.kernels.pooled_bytes = kLeastPooled;
+  out.kernels.pools_operand = pools_operand;
   if (arch >= kLeastTensorArch) out.kernels.pooled_types = {DType::f16, DType::bf16};
   if (arch >= kLeastTensorArch && tf32) out.kernels.pooled_types.push_back(DType::f32);
   return out;
@@ -111,6 +115,14 @@ std::string source_head() {
 
 namespace {
 
+// The words that loads of pooling's gradients need; none without such.
+std::string_view spread_words(const FusedKernel& kernel) {
+  const auto spreads = [](const Instruction& i) { return i.spread != nullptr; };
+  const bool needed = std::ranges::any_of(
+      kernel.segments, [&](const Segment& segment) { return std::ranges::any_of(segment.body, spreads); });
+  return needed ? std::string_view(spread_text, spread_text_size) : "";
+}
+
 // Blocks of all segments, one after the other, then the totals and what follows from them.
 class KernelWriter {
  public:
@@ -122,8 +134,8 @@ class KernelWriter {
     for (size_t s = 0; s < kernel_.segments.size(); ++s) body += segment(s);
     if (finishes()) body += last_block();
     Source out;
-    out.text = text(source_head(), "\ntypedef ", device_type(kernel_.compute), " R;\n", declarations_, signature(),
-                    " {\n  __shared__ Scratch<R> scratch;\n",
+    out.text = text(source_head(), spread_words(kernel_), "\ntypedef ", device_type(kernel_.compute), " R;\n",
+                    declarations_, signature(), " {\n  __shared__ Scratch<R> scratch;\n",
                     held_bytes_ ? "  extern __shared__ __align__(16) char held[];\n" : "", guard(), body, "}\n");
     out.arrays = code_.arrays();
     out.blocks = std::max<int64_t>(blocks_, 1);

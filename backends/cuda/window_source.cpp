@@ -281,6 +281,7 @@ Source convolution_source(const LoweredKernel& kernel, SourceContext& context) {
 
 Source pool_max_source(const LoweredKernel& kernel, SourceContext& context) {
   const bool strips = is_pooled_by_strips(kernel, context);
+  NEON_ASSERT(strips || !kernel.prologue());
   return strips ? pool_strip_source(kernel, context) : source_of_windows(kernel, context);
 }
 

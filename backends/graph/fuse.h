@@ -79,9 +79,16 @@ Groups group_nodes(const Graph& graph, const std::vector<Role>& roles, const std
 std::vector<std::set<int>> passes_over_large_arrays(const Graph& graph, const std::vector<Role>& roles,
                                                     const std::vector<bool>& fusible,
                                                     const std::vector<std::vector<int>>& next);
+// Whether computing its value again takes less time than reading it: also of casts from one floating type to another.
+bool is_cheap(const Graph& graph, const Node& node);
 // With cheap nodes copied into the groups that read what they make, where nobody else does and none of these groups
 // writes a variable.
 Groups with_remade(const Graph& graph, const std::vector<Role>& roles, Groups groups);
+
+// With a group more: the nodes that make the operand of `reader`, which has a kernel of its own, leave the group that
+// folds the array they read. The new group's kernel may become the reader's prologue. Only where nobody else reads the
+// operand, and where it follows element by element from one array that is no larger and from folded numbers.
+Groups with_operand_apart(const Graph& graph, const std::vector<Role>& roles, Groups groups, int reader);
 
 // The code of a group; `stored` marks values that it stores for others.
 FusedKernel fused_code(const Graph& graph, const std::vector<Role>& roles, const std::vector<int>& nodes,

@@ -20,11 +20,6 @@ constexpr size_t kMostRemade = 10;  // nodes for one value
 constexpr int64_t kSmall = 16;      // an array with so many times fewer elements is rather stored
 constexpr double kWorth = 1.125;    // bytes read in place of one that is neither stored nor read
 
-bool is_cheap(const Graph& graph, const Node& node) {
-  return node.op->traits.cheap || (node.op->is(ops::cast) && is_floating(graph.dtype(node.outputs[0])) &&
-                                   is_floating(graph.dtype(node.inputs[0])));
-}
-
 class Remaker {
  public:
   Remaker(const Graph& graph, const std::vector<Role>& roles, Groups groups)
@@ -205,6 +200,11 @@ class Remaker {
 };
 
 }  // namespace
+
+bool is_cheap(const Graph& graph, const Node& node) {
+  return node.op->traits.cheap || (node.op->is(ops::cast) && is_floating(graph.dtype(node.outputs[0])) &&
+                                   is_floating(graph.dtype(node.inputs[0])));
+}
 
 Groups with_remade(const Graph& graph, const std::vector<Role>& roles, Groups groups) {
   return Remaker(graph, roles, std::move(groups)).run();

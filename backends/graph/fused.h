@@ -6,6 +6,7 @@
 // (kept), or just one (scalar). Totals reduce a register over the whole domain; their results exist only after
 // all segments ran, in `post`, which is scalar.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,14 @@
 namespace neon {
 
 enum class Reach : uint8_t { scalar, kept, full };
+
+// A load that makes max pooling's gradient (N, ..., C) as it reads: its windows do not overlap, so that an element has
+// the number of its window, or 0. The load's `value` has the numbers, its `index` their places in the windows.
+struct Spread {
+  Attributes pooling;              // of the op
+  const Op* derivative = nullptr;  // what the numbers go through first, beside those of `gate`; or nothing
+  Value gate;
+};
 
 struct Instruction {
   enum class Kind : uint8_t {
@@ -36,7 +45,8 @@ struct Instruction {
   // A load's strides, in elements for each axis of the domain; 0 repeats. In a gather, axis 0 is that of `index`, and
   // strides[0] is the length of a row of `value`.
   std::vector<int64_t> strides;
-  int64_t first = 0;  // of a slice
+  int64_t first = 0;                          // of a slice
+  std::shared_ptr<const Spread> spread = {};  // null of other loads
   DrawPlaces places;
   std::string name;
   uint64_t seed = 0;

@@ -27,6 +27,7 @@ enum class LowerPass : uint8_t {
   remake,
   prologues,
   join,
+  spreads,
   row_products,
 };
 
@@ -76,6 +77,9 @@ struct DeviceKernels {
   // Whether a fused kernel of its own makes the product, in place of a kernel before; null: none does.
   bool (*multiplies_rows)(const LoweredKernel& kernel, const RowProduct& product, const Lowered& lowered,
                           const DeviceKernels& kernels) = nullptr;
+  // Whether its kernel of max pooling can compute the operand as it reads it, as those of ops with takes_prologue do;
+  // null: none does.
+  bool (*pools_operand)(const Graph& graph, const Node& pooling) = nullptr;
   // Whether there are other ranks to exchange arrays with.
   bool exchanges = false;
   // The compute capability of a GPU (90), and its processors, whose registers together hold what a kernel keeps.

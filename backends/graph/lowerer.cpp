@@ -11,6 +11,7 @@
 #include "backends/graph/plan.h"
 #include "backends/graph/prologue.h"
 #include "backends/graph/row_products.h"
+#include "backends/graph/spreads.h"
 
 namespace neon {
 
@@ -46,9 +47,18 @@ void Lowerer::make_fused_kernels() {
   lowered_.placements.resize(size_t(graph().value_count()));
 }
 
-void Lowerer::take_prologues() { neon::take_prologues(lowered_); }
+void Lowerer::set_operands_apart() {
+  if (!options_.kernels.pools_operand) return;
+  for (int n = 0; n < graph().node_count(); ++n)
+    if (graph().node(n).op->is(ops::pool_max) && options_.kernels.pools_operand(graph(), graph().node(n)))
+      groups_ = with_operand_apart(graph(), roles_, std::move(groups_), n);
+}
+
+void Lowerer::take_prologues() { neon::take_prologues(lowered_, options_.kernels.pools_operand); }
 
 void Lowerer::join() { join_concatenations(lowered_, options_.kernels.convolutions_write_rows); }
+
+void Lowerer::take_spreads() { neon::take_spreads(lowered_); }
 
 void Lowerer::take_row_products() { neon::take_row_products(lowered_, options_.kernels); }
 

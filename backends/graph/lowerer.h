@@ -19,9 +19,11 @@ class Lowerer {
   void make_kernels_of_ops();
   void group();
   void remake();
+  void set_operands_apart();
   void make_fused_kernels();
   void take_prologues();
   void join();
+  void take_spreads();
   void take_row_products();
   void place();
 

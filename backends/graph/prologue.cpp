@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/graph/fuse.h"
+#include "backends/graph/ops.h"
 
 namespace neon {
 
@@ -12,7 +13,7 @@ namespace {
 bool is_of_place(const Instruction& i) {
   using Kind = Instruction::Kind;
   if (i.kind == Kind::reduce) return false;
-  return i.reach == Reach::scalar || i.kind != Kind::uniform;
+  return !i.spread && (i.reach == Reach::scalar || i.kind != Kind::uniform);
 }
 
 // Whether a kernel computes one value (N,H,W,C) from what lies at each of its places, and does nothing else.
@@ -29,13 +30,15 @@ bool makes_by_place(const LoweredKernel& kernel, const Graph& graph) {
 
 class Prologues {
  public:
-  explicit Prologues(Lowered& lowered) : graph_(lowered.graph), kernels_(lowered.kernels) {}
+  Prologues(Lowered& lowered, bool (*pools_operand)(const Graph&, const Node&))
+      : graph_(lowered.graph), kernels_(lowered.kernels), pools_operand_(pools_operand) {}
 
   void run() {
     for (size_t k = 0; k < kernels_.size(); ++k) {
-      if (!kernels_[k].traits().takes_prologue) continue;
+      if (!may_take(kernels_[k])) continue;
       const size_t m = maker_of(kernels_[k].inputs[0], k);
-      if (m == k || !makes_by_place(kernels_[m], graph_) || !is_only_read_by(k, kernels_[m].outputs[0]) ||
+      if (m == k || !makes_by_place(kernels_[m], graph_) ||
+          (kernels_[k].is(ops::pool_max) && reads_inputs(kernels_[m])) || !is_only_read_by(k, kernels_[m].outputs[0]) ||
           is_written_between(m, k))
         continue;
       auto& attached = kernels_[k].attachments;
@@ -47,6 +50,19 @@ class Prologues {
   }
 
  private:
+  bool may_take(const LoweredKernel& kernel) const {
+    if (kernel.traits().takes_prologue) return true;
+    return pools_operand_ && kernel.is(ops::pool_max) && pools_operand_(graph_, graph_.producer(kernel.outputs[1]));
+  }
+
+  // Whether it reads rows that are looked up, or that a run names: a thread reads those one by one.
+  bool reads_inputs(const LoweredKernel& kernel) const {
+    const auto& body = kernel.fused->segments[0].body;
+    return std::ranges::any_of(body, [&](const Instruction& i) {
+      return i.index || (i.value && graph_.producer(viewed(graph_, i.value)).op->traits.leaf == LeafKind::input);
+    });
+  }
+
   // The kernel before `end` that has a value as its output, else `end`.
   size_t maker_of(Value value, size_t end) const {
     for (size_t m = 0; m < end; ++m)
@@ -75,10 +91,13 @@ class Prologues {
 
   const Graph& graph_;
   std::vector<LoweredKernel>& kernels_;
+  bool (*const pools_operand_)(const Graph&, const Node&);
 };
 
 }  // namespace
 
-void take_prologues(Lowered& lowered) { Prologues(lowered).run(); }
+void take_prologues(Lowered& lowered, bool (*pools_operand)(const Graph&, const Node&)) {
+  Prologues(lowered, pools_operand).run();
+}
 
 }  // namespace neon

@@ -1,15 +1,13 @@
 #include "tests/backends/cuda/against_plain.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
-#include "backends/device/device.h"
 #include "tests/backends/run_case.h"
 
 namespace neon::test {
 
-namespace {
-
-std::map<std::string, Tensor> results(const Graph& graph, const DeviceOptions& options) {
+std::map<std::string, Tensor> results_of(const Graph& graph, const DeviceOptions& options) {
   Variables variables;
   const auto program = compile_program(graph, variables, options);
   std::map<std::string, Tensor> data, out;
@@ -27,7 +25,17 @@ std::map<std::string, Tensor> results(const Graph& graph, const DeviceOptions& o
   return out;
 }
 
-}  // namespace
+std::pair<double, double> error_of(const Tensor& got, const std::vector<double>& wanted) {
+  double off = 0, all = 0;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const double difference = got.at(int64_t(i)) - wanted[i];
+    off += difference * difference, all += wanted[i] * wanted[i];
+  }
+  const double usual = std::sqrt(all / double(wanted.size()));
+  size_t far = 0;
+  for (size_t i = 0; i < wanted.size(); ++i) far += !(std::abs(got.at(int64_t(i)) - wanted[i]) < usual / 10);
+  return {std::sqrt(off / all), double(far) / double(wanted.size())};
+}
 
 void check_against_plain(const std::string& name, const std::function<void(Graph&, DType)>& build,
                          const std::vector<DType>& types, bool tf32) {
@@ -36,9 +44,9 @@ void check_against_plain(const std::string& name, const std::function<void(Graph
       if (timed && dtype != DType::f16) continue;
       INFO(name << " in " << std::string(name_of(dtype)) << (timed ? ", timed" : ""));
       const Graph graph = build_branches(build, dtype);
-      const auto expected = results(graph, {.program = {.plain = true}});
+      const auto expected = results_of(graph, {.program = {.plain = true}});
       // Sums of whole numbers, at most halved twice: what is off by less is an algorithm's own rounding.
-      for (const auto& [output, y] : results(graph, {.gpu = true, .timed = timed, .tf32 = tf32})) {
+      for (const auto& [output, y] : results_of(graph, {.gpu = true, .timed = timed, .tf32 = tf32})) {
         INFO(output);
         CHECK(difference(y, expected.at(output), 0.01) == "");
       }

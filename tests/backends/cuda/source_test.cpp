@@ -12,6 +12,7 @@
 #include "tests/backends/dense_cases.h"
 #include "tests/backends/join_cases.h"
 #include "tests/backends/net_of_branches.h"
+#include "tests/backends/normed_pooling_cases.h"
 #include "tests/backends/op_cases.h"
 #include "tests/backends/pooled_cases.h"
 #include "tests/backends/prologue_cases.h"
@@ -290,6 +291,22 @@ TEST_CASE("patches that make what they see compile") {
       for (std::string& source : sources_of(build_branches(c.build, dtype)))
         if (source.find("int kSeenRows") != source.npos) sources.push_back(std::move(source));
   CHECK(sources.size() == 4 * 2 * prologue_cases().size());  // of images and of filters
+  check_compiles(sources);
+}
+
+TEST_CASE("max pooling that computes what it reads, and gradients that make its gradient, compile") {
+  std::vector<std::string> sources;
+  int computing = 0, spreading = 0;
+  for (DType dtype : {DType::f16, DType::bf16, DType::f32})
+    for (const NormedPoolingCase& c : normed_pooling_cases())
+      for (std::string& source : sources_of(build_branches(c.build, dtype))) {
+        const bool computes = source.find("given(x0, ") != source.npos,
+                   spreads = source.find("const int place =") != source.npos;
+        if (dtype != DType::f32) computing += computes, spreading += spreads;
+        if (computes || spreads) sources.push_back(std::move(source));
+      }
+  CHECK(computing == 2 * 7);
+  CHECK(spreading == 2 * 9);
   check_compiles(sources);
 }
 

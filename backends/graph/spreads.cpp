@@ -1,0 +1,115 @@
+#include "backends/graph/spreads.h"
+
+#include <algorithm>
+#include <set>
+
+#include "backends/graph/fuse.h"
+#include "backends/graph/ops.h"
+#include "backends/graph/windows.h"
+
+namespace neon {
+
+namespace {
+
+bool overlaps(const Attributes& pooling) {
+  const Windows windows = windows_of(pooling, pooling.integers("window"));
+  for (size_t axis = 0; axis < windows.size.size(); ++axis)
+    if (windows.size[axis] > windows.strides[axis]) return true;
+  return false;
+}
+
+class Spreads {
+ public:
+  explicit Spreads(Lowered& lowered) : lowered_(lowered), graph_(lowered.graph), kernels_(lowered.kernels) {}
+
+  void run() {
+    for (size_t m = 0; m < kernels_.size(); ++m) {
+      if (!may_be_read_so(kernels_[m])) continue;
+      const size_t reader = only_reader(m);
+      if (reader == m || !loads_each(kernels_[reader], kernels_[m].outputs[0]) || is_written_between(m, reader))
+        continue;
+      take(kernels_[reader], kernels_[m]);
+      kernels_.erase(kernels_.begin() + long(m));
+      --m;
+    }
+  }
+
+ private:
+  bool may_be_read_so(const LoweredKernel& kernel) const {
+    if (!kernel.is(ops::pool_max_gradient) || kernel.outputs.size() != 1 || overlaps(kernel.attributes)) return false;
+    for (const Attachment& attached : kernel.attachments)
+      if (attached.kind != Attachment::Kind::derivative) return false;
+    const auto lies_alone = [&](Value value) { return !lowered_.placements[size_t(value.id)]; };
+    return std::ranges::all_of(kernel.inputs, lies_alone) && lies_alone(kernel.outputs[0]) &&
+           (!kernel.derivative() || lies_alone(kernel.derivative()->value));
+  }
+
+  // The one kernel that reads what kernel m makes, and reads it as it is; else m.
+  size_t only_reader(size_t m) const {
+    const Value made = kernels_[m].outputs[0];
+    if (outlives_run(graph_, made)) return m;
+    for (const auto& [name, output] : graph_.outputs())
+      if (viewed(graph_, output) == made) return m;
+    size_t found = m;
+    for (size_t k = 0; k < kernels_.size(); ++k)
+      for (Value input : kernels_[k].inputs) {
+        if (viewed(graph_, input) != made || k == found) continue;
+        if (found != m || input != made) return m;
+        found = k;
+      }
+    return found;
+  }
+
+  // Whether a fused kernel reads a value in its loads of single elements alone, each at its own place.
+  bool loads_each(const LoweredKernel& kernel, Value value) const {
+    if (!kernel.fused || kernel.is_once() || kernel.fused->guard == value || kernel.fused->product) return false;
+    const auto names = [&](const Instruction& i) { return i.value == value || i.index == value; };
+    for (const Segment& segment : kernel.fused->segments)
+      for (const Instruction& i : segment.body)
+        if (names(i) && !is_own_place(i, segment, graph_.shape(value))) return false;
+    return std::ranges::none_of(kernel.fused->post, names);
+  }
+
+  static bool is_own_place(const Instruction& load, const Segment& segment, const Shape& shape) {
+    if (load.index || load.first || load.reach != Reach::full || segment.domain != shape) return false;
+    int64_t stride = 1;
+    for (int axis = shape.rank(); axis-- > 0; stride *= shape[axis])
+      if (shape[axis] > 1 && load.strides[size_t(axis)] != stride) return false;
+    return true;
+  }
+
+  // Whether what kernel `from` reads would be another at `to`.
+  bool is_written_between(size_t from, size_t to) const {
+    for (size_t k = from + 1; k < to; ++k)
+      for (Value output : kernels_[k].outputs)
+        for (Value input : kernels_[from].inputs)
+          if (viewed(graph_, input) == viewed(graph_, output)) return true;
+    return false;
+  }
+
+  static void take(LoweredKernel& reader, const LoweredKernel& pooling) {
+    auto spread = std::make_shared<Spread>(Spread{.pooling = pooling.attributes});
+    if (const Attachment* derivative = pooling.derivative())
+      spread->derivative = derivative->op, spread->gate = derivative->value;
+    auto code = std::make_shared<FusedKernel>(*reader.fused);
+    const Value made = pooling.outputs[0];
+    for (Segment& segment : code->segments)
+      for (Instruction& i : segment.body)
+        if (i.value == made) i.value = pooling.inputs[0], i.index = pooling.inputs[1], i.spread = spread;
+    reader.fused = std::move(code);
+    std::set<Value> inputs(reader.inputs.begin(), reader.inputs.end());
+    inputs.erase(made);
+    inputs.insert(pooling.inputs.begin(), pooling.inputs.end());
+    reader.inputs.assign(inputs.begin(), inputs.end());
+  }
+
+  Lowered& lowered_;
+  const Graph& graph_;
+  std::vector<LoweredKernel>& kernels_;
+};
+
+}  // namespace
+
+void take_spreads(Lowered& lowered) { Spreads(lowered).run(); }
+
+}  // namespace neon

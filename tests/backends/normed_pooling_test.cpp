@@ -1,0 +1,62 @@
+// What max pooling reads, and what its gradient makes, need no memory on a device that asks for it.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "backends/graph/ops.h"
+#include "tests/backends/net_of_branches.h"
+#include "tests/backends/normed_pooling_cases.h"
+#include "tests/backends/read_too_early.h"
+
+using namespace neon;
+using namespace neon::test;
+
+namespace {
+
+// As a GPU's kernels of 16 bits do.
+bool takes_eights(const Graph& graph, const Node& pooling) {
+  const bool rare = pooling.attributes.integers("window")[0] <= 2 * pooling.attributes.integers("strides")[0];
+  return rare && graph.shape(pooling.outputs[0]).back() % 8 == 0;
+}
+
+bool spreads(const LoweredKernel& kernel) {
+  bool found = false;
+  if (kernel.fused)
+    for (const Segment& segment : kernel.fused->segments)
+      for (const Instruction& i : segment.body) found = found || i.spread;
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("max pooling computes what it reads of batch norm, whose gradient makes that of pooling") {
+  for (DType dtype : {DType::f32, DType::f16, DType::bf16})
+    for (const NormedPoolingCase& c : normed_pooling_cases()) {
+      const Graph graph = build_branches(c.build, dtype);
+      LowerOptions options{.passes = kUsualPasses | PassSet{LowerPass::remake, LowerPass::prologues},
+                           .kernels = {.pooled_bytes = 1, .pools_operand = takes_eights}};
+      const Lowered one_way = lower(graph, options);
+      options.passes |= LowerPass::spreads;
+      const Lowered lowered = lower(graph, options);
+      INFO(c.name << " in " << std::string(name_of(dtype)) << "\n" << to_string(lowered));
+      const auto count = [](const Lowered& of, OpName op) {
+        return std::ranges::count_if(of.kernels, [&](const LoweredKernel& kernel) { return kernel.is(op); });
+      };
+      const auto pooling = std::ranges::find_if(lowered.kernels, [](const auto& k) { return k.is(ops::pool_max); });
+      REQUIRE(pooling != lowered.kernels.end());
+      CHECK((pooling->prologue() != nullptr) == c.operand);
+      const auto gradient =
+          std::ranges::find_if(one_way.kernels, [](const auto& k) { return k.is(ops::pool_max_gradient); });
+      REQUIRE(gradient != one_way.kernels.end());
+      // In f32, where nothing is rounded between the two, batch norm's first sum goes with pooling's gradient.
+      const bool spread = c.spread && gradient->outputs.size() == 1;
+      CHECK((spread == c.spread || dtype == DType::f32));
+      CHECK(count(lowered, ops::pool_max_gradient) == !spread);
+      CHECK(std::ranges::count_if(lowered.kernels, spreads) == spread);
+      CHECK(read_too_early(lowered) == -1);
+      for (const LoweredKernel& kernel : lowered.kernels)
+        for (Value input : kernel.inputs) CHECK(lowered.storage[size_t(input.id)]);
+      if (!pooling->prologue()) continue;
+      // The normalised array lies nowhere.
+      CHECK(!lowered.storage[size_t(pooling->prologue()->segments[0].stores[0].value.id)]);
+    }
+}
