@@ -8,26 +8,61 @@ namespace neon {
 
 namespace {
 
-struct MomentumParams {
-  double learning_rate = 0.01;
+// A momentum that may go in a line to another, by whole epochs.
+struct MovingMomentum {
   double momentum_coef = 0;
-  double wdecay = 0;
-  bool nesterov = false;
   std::optional<double> momentum_end;
   std::vector<int64_t> momentum_epochs;
+  static void describe_coef(auto&& p) {
+    p("momentum_coef", &MovingMomentum::momentum_coef, "Share of the last step that is repeated.", half_open(0, 1),
+      Alias{"momentum"});
+  }
+  static void describe_end(auto&& p) {
+    p("momentum_end", &MovingMomentum::momentum_end,
+      "Momentum that momentum_coef goes to in a line, by whole epochs; needs momentum_epochs.", half_open(0, 1));
+    p("momentum_epochs", &MovingMomentum::momentum_epochs,
+      "The two epochs, counted from 0, between which the momentum changes: [10, 100]. [10, 10] is a jump at 10.",
+      at_least(0));
+  }
+
+  void check() const {
+    const auto& epochs = momentum_epochs;
+    if (momentum_end.has_value() != !epochs.empty())
+      fail(ErrorKind::config, "momentum_end and momentum_epochs belong together; one of them is missing");
+    if (!epochs.empty() && (epochs.size() != 2 || epochs[0] > epochs[1]))
+      fail(ErrorKind::config, "momentum_epochs must be two epochs, the earlier one first, as in [10, 100]");
+  }
+  bool is_none() const { return momentum_coef == 0 && !momentum_end; }
+  double at(const Progress& at) const {
+    if (!momentum_end) return momentum_coef;
+    const double done = std::clamp((double(at.epoch) - first()) / (last() - first()), 0.0, 1.0);
+    return momentum_coef + (*momentum_end - momentum_coef) * done;
+  }
+  Expr now(UpdateContext& c) const {
+    if (!momentum_end) return c.weight.constant(momentum_coef);
+    const Expr done = maximum(minimum((c.epoch - first()) / (last() - first()), 1.0), 0.0);
+    return momentum_coef + (*momentum_end - momentum_coef) * done;
+  }
+
+ private:
+  // The last epoch of momentum_coef.
+  double first() const { return double(momentum_epochs[0] - (momentum_epochs[0] == momentum_epochs[1] ? 1 : 0)); }
+  double last() const { return double(momentum_epochs[1]); }
+};
+
+struct MomentumParams : MovingMomentum {
+  double learning_rate = 0.01;
+  double wdecay = 0;
+  bool nesterov = false;
   static void describe(auto&& p) {
     p("learning_rate", &MomentumParams::learning_rate, "Size of a step.", at_least(0), Required{});
-    p("momentum_coef", &MomentumParams::momentum_coef, "Share of the last step that is repeated.", half_open(0, 1),
-      Alias{"momentum"});
+    MovingMomentum::describe_coef(p);
     p("wdecay", &MomentumParams::wdecay,
       "Factor of the weight that is added to its gradient, after clipping. Biases, gamma and beta decay, too; a "
       "MultiOptimizer can exempt them.",
       at_least(0), Alias{"weight_decay"});
     p("nesterov", &MomentumParams::nesterov, "Nesterov's momentum; needs momentum_coef above 0.");
-    p("momentum_end", &MomentumParams::momentum_end,
-      "Momentum that momentum_coef goes to in a line, by whole epochs; needs momentum_epochs.", half_open(0, 1));
-    p("momentum_epochs", &MomentumParams::momentum_epochs,
-      "The two epochs, counted from 0, between which the momentum changes: [10, 100].", at_least(0));
+    MovingMomentum::describe_end(p);
   }
 };
 // g' = g + wdecay p, v = m v - rate g', p += v; Nesterov: p += m v - rate g' with the new v. neon's path without
@@ -36,35 +71,18 @@ struct GradientDescentMomentum : Parametrized<Optimizer, MomentumParams> {
   explicit GradientDescentMomentum(MomentumParams given) : Parametrized(std::move(given)) {
     if (params.nesterov && params.momentum_coef == 0)
       fail(ErrorKind::config, "nesterov needs momentum_coef above 0, found ", params.momentum_coef);
-    const auto& epochs = params.momentum_epochs;
-    if (params.momentum_end.has_value() != !epochs.empty())
-      fail(ErrorKind::config, "momentum_end and momentum_epochs belong together; one of them is missing");
-    if (!epochs.empty() && (epochs.size() != 2 || epochs[0] >= epochs[1]))
-      fail(ErrorKind::config, "momentum_epochs must be two epochs, the earlier one first, as in [10, 100]");
+    params.check();
   }
   double learning_rate() const override { return params.learning_rate; }
-  std::optional<double> momentum_at(const Progress& at) const override {
-    if (!params.momentum_end) return params.momentum_coef;
-    const auto first = double(params.momentum_epochs[0]), last = double(params.momentum_epochs[1]);
-    const double done = std::clamp((double(at.epoch) - first) / (last - first), 0.0, 1.0);
-    return params.momentum_coef + (*params.momentum_end - params.momentum_coef) * done;
-  }
+  std::optional<double> momentum_at(const Progress& at) const override { return params.at(at); }
   Expr update(UpdateContext& c) const override {
     Expr g = c.gradient;
     if (params.wdecay > 0) g = g + params.wdecay * c.weight;
-    if (params.momentum_coef == 0 && !params.momentum_end) return c.weight - c.rate * g;
-    const Expr momentum = momentum_now(c);
+    if (params.is_none()) return c.weight - c.rate * g;
+    const Expr momentum = params.now(c);
     Expr v = momentum * c.state("velocity") - c.rate * g;
     c.set_state("velocity", v);
     return params.nesterov ? c.weight + (momentum * v - c.rate * g) : c.weight + v;
-  }
-
- private:
-  Expr momentum_now(UpdateContext& c) const {
-    if (!params.momentum_end) return c.weight.constant(params.momentum_coef);
-    const auto first = double(params.momentum_epochs[0]), last = double(params.momentum_epochs[1]);
-    const Expr done = maximum(minimum((c.epoch - first) / (last - first), 1.0), 0.0);
-    return params.momentum_coef + (*params.momentum_end - params.momentum_coef) * done;
   }
 };
 NEON_REGISTER(Optimizer, GradientDescentMomentum, "Gradient descent with momentum (and Nesterov's).",
@@ -79,30 +97,30 @@ struct ClipStep {
   }
 };
 
-struct RMSPropParams : ClipStep {
-  double decay_rate = 0.95, learning_rate = 2e-3, epsilon = 1e-6, momentum_coef = 0;
+struct RMSPropParams : ClipStep, MovingMomentum {
+  double decay_rate = 0.95, learning_rate = 2e-3, epsilon = 1e-6;
   static void describe(auto&& p) {
     p("learning_rate", &RMSPropParams::learning_rate, "Size of a step.", at_least(0));
     p("decay_rate", &RMSPropParams::decay_rate, "Share of the running mean of squares that is kept.", half_open(0, 1));
     p("epsilon", &RMSPropParams::epsilon, "Added inside and outside the root.", above(0));
-    p("momentum_coef", &RMSPropParams::momentum_coef, "Share of the last step that is repeated.", half_open(0, 1),
-      Alias{"momentum"});
+    MovingMomentum::describe_coef(p);
+    MovingMomentum::describe_end(p);
     ClipStep::describe(p);
   }
 };
 // s = d s + (1 - d) g^2, p -= rate g / (sqrt(s + e) + e)   (Tieleman and Hinton 2012); with momentum m, as neon 0.9 had
 // it: v = m v - rate g / (sqrt(s + e) + e), p += v
 struct RMSProp : Parametrized<Optimizer, RMSPropParams> {
-  using Parametrized::Parametrized;
+  explicit RMSProp(RMSPropParams given) : Parametrized(std::move(given)) { params.check(); }
   double learning_rate() const override { return params.learning_rate; }
   bool clips_step() const override { return params.clip_step; }
-  std::optional<double> momentum_at(const Progress&) const override { return params.momentum_coef; }
+  std::optional<double> momentum_at(const Progress& at) const override { return params.at(at); }
   Expr update(UpdateContext& c) const override {
     Expr s = params.decay_rate * c.state("square") + (1 - params.decay_rate) * square(c.gradient);
     c.set_state("square", s);
     const Expr step = c.rate * c.gradient / (sqrt(s + params.epsilon) + params.epsilon);
-    if (params.momentum_coef == 0) return c.weight - step;
-    const Expr v = params.momentum_coef * c.state("velocity") - step;
+    if (params.is_none()) return c.weight - step;
+    const Expr v = params.now(c) * c.state("velocity") - step;
     c.set_state("velocity", v);
     return c.weight + v;
   }

@@ -93,6 +93,10 @@ TEST_CASE("0.9: learning rules with their dictionaries") {
                 "linear_monotone, initial_coef: 0.9, saturated_coef: 0.99, start_epoch: 10, saturate_epoch: 100}}}") ==
       "{GradientDescentMomentum: {learning_rate: 0.1, momentum_coef: 0.9, momentum_end: 0.99, momentum_epochs: [10, "
       "100]}}");
+  CHECK(optimizer("{type: rmsprop, lr_params: {learning_rate: 0.1, momentum_params: {type: linear_monotone, "
+                  "initial_coef: 0.5, saturated_coef: 0.75, start_epoch: 2, saturate_epoch: 2}}}") ==
+        "{RMSProp: {learning_rate: 0.1, momentum_coef: 0.5, momentum_end: 0.75, momentum_epochs: [2, 2], decay_rate: "
+        "0.9}}");
   CHECK(optimizer("{type: rmsprop, lr_params: {learning_rate: 0.1, momentum_params: {type: constant, coef: 0.5}}}") ==
         "{RMSProp: {learning_rate: 0.1, momentum_coef: 0.5, decay_rate: 0.9}}");
   CHECK(optimizer("{type: adadelta}") == "Adadelta");

@@ -18,15 +18,23 @@ def shift(a, b):
 
 
 # neon's rules: state, parameter p, clipped gradient g, rate, step t from 1, epoch from 0.
+def moving(epoch, coef, end, epochs):
+    if not epochs:
+        return coef
+    if epochs[0] == epochs[1]:
+        return end if epoch >= epochs[1] else coef
+    return np.interp(epoch, epochs, [coef, end])
+
+
 def momentum(s, p, g, rate, t, epoch, momentum_coef=0, wdecay=0, nesterov=False, momentum_end=0, momentum_epochs=None):
-    if momentum_epochs:
-        momentum_coef = np.interp(epoch, momentum_epochs, [momentum_coef, momentum_end])
+    momentum_coef = moving(epoch, momentum_coef, momentum_end, momentum_epochs)
     g = g + wdecay * p
     s["v"] = momentum_coef * s.get("v", 0) - rate * g
     return p + (momentum_coef * s["v"] - rate * g if nesterov else s["v"])
 
 
-def rmsprop(s, p, g, rate, t, epoch, decay_rate=0.95, epsilon=1e-6, momentum_coef=0):
+def rmsprop(s, p, g, rate, t, epoch, decay_rate=0.95, epsilon=1e-6, momentum_coef=0, momentum_end=0, momentum_epochs=None):
+    momentum_coef = moving(epoch, momentum_coef, momentum_end, momentum_epochs)
     s["s"] = decay_rate * s.get("s", 0) + (1 - decay_rate) * g**2
     s["v"] = momentum_coef * s.get("v", 0) - rate * g / (np.sqrt(s["s"] + epsilon) + epsilon)
     return p + s["v"]
@@ -149,6 +157,7 @@ def rules():
     neon(gdm, momentum, dict(clip_norm=4, clip_value=0.75, clip_param=0.625), **base)
     neon(gdm, momentum, momentum_end=0.25, momentum_epochs=[1, 3], **base)
     neon(gdm, momentum, learning_rate=0.125, momentum_end=0.75, momentum_epochs=[0, 2])
+    neon(gdm, momentum, learning_rate=0.125, momentum_coef=0.25, momentum_end=0.75, momentum_epochs=[1, 1])
     neon(gdm, momentum, dict(clip_param=0.5), learning_rate=0.125)  # neon forgot the clip in this case
     # The rate changes inside the velocity, as neon had it.
     neon(gdm, momentum, rates=[0.125 * 0.5 ** ((t // STEPS_PER_EPOCH) >= 2) for t in range(STEPS)],
@@ -158,6 +167,8 @@ def rules():
     neon("RMSProp", rmsprop, dict(clip_norm=3, clip_value=1, clip_param=0.75), learning_rate=0.0625)
     neon("RMSProp", rmsprop, dict(clip_norm=3, clip_value=1), learning_rate=0.0625, clip_step=True)
     neon("RMSProp", rmsprop, learning_rate=0.03125, momentum_coef=0.75)
+    neon("RMSProp", rmsprop, learning_rate=0.03125, momentum_coef=0.25, momentum_end=0.75, momentum_epochs=[1, 3])
+    neon("RMSProp", rmsprop, learning_rate=0.03125, momentum_end=0.5, momentum_epochs=[2, 2])
     neon("RMSProp", rmsprop, dict(clip_norm=3), learning_rate=0.03125, momentum_coef=0.5, decay_rate=0.5, epsilon=0.125)
     neon("Adagrad", adagrad, rates=flat(0.01))
     neon("Adagrad", adagrad, dict(clip_norm=3), learning_rate=0.125, epsilon=0.0625)

@@ -85,9 +85,6 @@ void translate_momentum(OldTranslation& t, const OldNode& node, OldResult& out) 
   }
   for (const char* key : {"initial_coef", "saturated_coef", "start_epoch", "saturate_epoch"})
     if (!given.find(key)) return t.problem(node.where(), text("linear_monotone needs ", in_quotes(key)));
-  if (out.name != "GradientDescentMomentum")
-    return t.problem(given.where_of("type"),
-                     text(out.name, " has one momentum for the whole run; write type: constant"));
   out.set("momentum_coef", number_at(t, given, "initial_coef"));
   out.set("momentum_end", number_at(t, given, "saturated_coef"));
   out.set("momentum_epochs",
