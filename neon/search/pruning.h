@@ -11,7 +11,8 @@ namespace neon {
 bool is_below_median(const Trial& trial, const std::vector<Trial>& all, const Objective& objective, int64_t epochs);
 
 // Successive halving without waiting (Li et al. 2020): at 1/9 and at 1/3 of the epochs a trial goes on if it is among
-// the best third of those that have come there so far, and the best one always does.
+// the best third of those that have come there so far, and the best one always does. Their numbers decide
+// between equals.
 bool leaves_at_rung(const Trial& trial, const std::vector<Trial>& all, const Objective& objective, int64_t epochs);
 
 }  // namespace neon
