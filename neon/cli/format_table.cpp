@@ -123,6 +123,7 @@ void print_format_table(const std::vector<FormatRow>& rows) {
 }
 
 void print_lost_shares(const std::vector<FormatRow>& rows) {
+  if (reference_of(rows).empty()) return;  // no run in f32 to compare with
   std::vector<std::vector<std::string>> table = {{"array", "format", "overflow", "underflow"}};
   for (const auto& [name, counts] : reference_of(rows))
     for (const FormatRow& row : rows) {

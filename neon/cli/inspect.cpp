@@ -69,6 +69,16 @@ int64_t samples_there(const DataCheck& check, int64_t samples, int64_t batch) {
   return check.streamed ? ring : std::min(ring, samples);
 }
 
+// A graph of a phase is that of its rule's first player; the others train parameters, too.
+void add_trained_by_others(const TrainedPhase& phase, const DataLayout& layout, StepOptions step, StepGraph& graph) {
+  const int players = phase.source.rule ? phase.source.rule->players() : 1;
+  for (step.player = 1; step.player < players; ++step.player)
+    for (const Parameter& p : training_graph(phase, layout, step).parameters) {
+      const auto same = std::ranges::find(graph.parameters, p.name, &Parameter::name);
+      if (same != graph.parameters.end()) same->trained = same->trained || p.trained;
+    }
+}
+
 // Once the data's shapes are known.
 void inspect_graph(Inspected& out) {
   Experiment& experiment = *out.spec.experiment;
@@ -89,6 +99,8 @@ void inspect_graph(Inspected& out) {
                        rank_of(out.step, 0, out.ranks));
   }
   experiment.fit(out.graphs, out.layout);
+  for (size_t k = 0; k < out.graphs.size(); ++k)
+    add_trained_by_others(experiment.phases()[k], out.layout, out.step, out.graphs[k]);
   if (out.check.train_size > 0) check_plan(out);
   check_steps_of_ranks(experiment, out.layout, out.step, out.ranks, {out.check.validation_size, out.check.test_size});
 }

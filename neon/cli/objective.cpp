@@ -38,6 +38,15 @@ void fit_metrics(Experiment& experiment, const RunOptions& options, const DataCh
   experiment.fit(graphs, layout);
 }
 
+// Trials are compared by the last phase, which alone has results.
+void check_reaches_last_phase(const Experiment& experiment, const RunOptions& options) {
+  const TrainedPhase& last = experiment.last_phase();
+  const int64_t before = experiment.params.epochs - last.epochs;
+  if (options.epochs && *options.epochs <= before && experiment.phases().size() > 1)
+    fail(ErrorKind::config, "-e ", *options.epochs, " ends before the last phase, ", last.name,
+         ", by which trials are compared; it begins after ", counted(before, "epoch"));
+}
+
 [[noreturn]] void fail_without_samples(const std::string& source) {
   fail(ErrorKind::data, source,
        " has neither validation nor test samples to compare trials by; validation: 0.1 in "
@@ -108,6 +117,7 @@ RunResult train_trial(const CommandLine& line, const OpenedSpec& spec, const std
   const auto waking = wake_gpu(options, *spec.experiment);
   options.spec_dir = spec.folder;
   options.run_dir = current_dir();
+  check_reaches_last_phase(*spec.experiment, options);
   if (!options.rng_seed) options.rng_seed = spec.experiment->params.rng_seed;
   const Data data = load_data(*spec.experiment, options, options.spec_dir);
   const EvaluatedSet set = set_during_training(data);
@@ -127,6 +137,7 @@ RunResult train_trial(const CommandLine& line, const OpenedSpec& spec, const std
 
 void check_objective(const OpenedSpec& spec, const RunOptions& options, const std::string& metric) {
   Experiment& experiment = *spec.experiment;
+  check_reaches_last_phase(experiment, options);
   const DataCheck check = check_data(experiment, options, spec.folder);
   if (!check.found && check.source.empty() && check.command.empty())
     fail(ErrorKind::data, check.missing, ": no such file; no trial would find its data set");

@@ -269,6 +269,11 @@ class Inspection(Case):
         self.assertNotIn("forward", out)
         self.refused(2, "bench", "--inference", spec, says="--inference is for a net with a cost")
 
+    def test_no_player_of_a_gan_is_frozen(self):
+        for name in "dcgan", "wgan":
+            path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "gan", f"mnist-{name}.yaml")
+            self.assertNotIn("frozen", self.neon("check", path, "-b", "cpu", "--set", "dataset={Digits: {ntrain: 300}}").out)
+
     def test_bench_of_inference(self):
         done = self.neon("bench", "-v", "--inference", "--iterations", "5", self.spec())
         self.assertRegex(done.out, r"(?m)^median of 5 runs, batch 16, f32")

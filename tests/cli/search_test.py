@@ -86,6 +86,9 @@ class Search(Case):
         self.refused(2, "search", spec, "--metric", "Top1Mis", says="did you mean Top1Misclass?")
         lost = self.spec(SEARCH.replace("dataset: Iris", "dataset: {CSV: {path: lost.csv}}"), "lost.yaml")
         self.refused(3, "search", lost, says="lost.csv")
+        phases = self.spec(SEARCH.replace("epochs: 3\n", "") + "phases: [{name: one, epochs: 2}, {name: two, epochs: 3}]\n", "p.yaml")
+        for verb in ["search"], ["search", "--objective", "--value", f"{RATE}=0.1", "--value", "units=3"]:
+            self.refused(2, *verb, phases, "-e", "2", says="-e 2 ends before the last phase, two, by which trials are compared")
         self.assertFalse(os.path.exists(self.path("s-search")))
         self.assertFalse(os.path.exists(self.path("lost-search")))
 
