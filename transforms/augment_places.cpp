@@ -70,6 +70,27 @@ struct RandomCrop : Parametrized<Augmentation, RandomCropParams> {
 NEON_REGISTER(Augmentation, RandomCrop,
               "Cuts a square or another rectangle from anywhere in the image, in an evaluation from its middle.");
 
+struct CenterCropParams {
+  SampleSize size;
+  static void describe(auto&& p) {
+    p("size", &CenterCropParams::size, "Side of the square that is cut, or [height, width]: 224.",
+      closed(1, kMostPixels), Unit{"pixels"}, Required{});
+  }
+};
+
+struct CenterCrop : Parametrized<Augmentation, CenterCropParams> {
+  using Parametrized::Parametrized;
+  void apply(ImageBatch& batch) const override {
+    const ImageArea from = batch.area(), to = {params.size.height, params.size.width};
+    if (to.height > from.height || to.width > from.width)
+      fail(ErrorKind::config, "CenterCrop: cannot cut ", to.height, " x ", to.width, " pixels from images of ",
+           from.height, " x ", from.width, "; give a smaller size");
+    batch.crop_middle(to, Border::zero);
+  }
+};
+NEON_REGISTER(Augmentation, CenterCrop,
+              "Cuts a square or another rectangle from the middle of the image, in training, too.");
+
 struct FlipParams {
   double probability = 0.5;
   bool average = false;

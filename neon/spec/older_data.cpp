@@ -10,13 +10,16 @@ namespace neon {
 
 namespace {
 
-constexpr const char* kSets[] = {"MNIST", "CIFAR10", "CIFAR100", "PTB", "Shakespeare", "HutterPrize", "IMDB"};
+constexpr const char* kSets[] = {"MNIST", "CIFAR10", "CIFAR100", "PTB", "Shakespeare", "HutterPrize", "IMDB", "BABI"};
+constexpr std::string_view kPartOfPTB = "ptb-";  // 1.0 named a set for each split
 constexpr const char* kImageNet = "i1k";
 constexpr const char* kImageNetSide = "256";
 constexpr const char* kImageNetCrop = "224";
 // neon's loaders subtracted these from R, G and B.
 constexpr const char* kOlderMeans[] = {"127", "119", "104"};
 const std::vector<std::string> kFolders = {"path", "repo_dir", "data_dir", "manifest_root"};
+// Keys that changed what the net saw.
+constexpr const char* kChanging[] = {"train_config", "scale_range", "rgb", "contrast_range", "aspect_ratio"};
 const std::vector<std::string> kLoaderKeys = {
     "train_config", "test_config",       "scale_range",     "do_transforms", "rgb",
     "shuffle",      "set_name",          "nlabels",         "macro",         "contrast_range",
@@ -47,16 +50,71 @@ Setting pixel_means(const Location& where) {
   return Setting::map({{"mean", std::move(mean), where}}, where);
 }
 
-void convert_image_net(Setting& root, Setting options, const Location& where, std::vector<std::string>& notes,
-                       Problems& problems) {
+// How a file of 1.x wants images of i1k changed.
+struct ImageNetAsked {
+  Setting height, width;
+  bool transforms = true, flips = true;
+};
+
+bool is_false(const std::optional<Setting>& given) {
+  bool value = true;
+  return given && detail::read_bool(*given, value) && !value;
+}
+
+// The loader of 1.7 and later was asked in maps: {image: {height: 224, width: 224, flip_enable: true}}.
+void read_train_config(Setting& config, ImageNetAsked& asked) {
+  Setting* const image = config.is_map() ? config.find("image") : nullptr;
+  if (!image || !image->is_map()) return;
+  if (const auto height = take(*image, {"height"})) asked.height = asked.width = *height;
+  if (const auto width = take(*image, {"width"})) asked.width = *width;
+  if (asked.height.is_null()) asked.height = asked.width;
+  asked.flips = !is_false(take(*image, {"flip_enable", "flip"}));
+  if (image->entries.empty()) take(config, {"image"});
+  take(config, {"type"});  // image,label
+}
+
+ImageNetAsked asked_of_image_net(Setting& options) {
+  ImageNetAsked out;
+  if (const auto inner = take(options, {"inner_size"})) out.height = out.width = *inner;
+  out.transforms = !is_false(take(options, {"do_transforms"}));
+  if (auto config = take(options, {"train_config"})) {
+    read_train_config(*config, out);
+    if (!config->is_map() || !config->entries.empty())
+      options.entries.push_back({"train_config", *config, config->where});
+  }
+  return out;
+}
+
+Setting augmentations_of(const ImageNetAsked& asked, const Location& where) {
+  Setting crop = asked.height.is_null() ? Setting::scalar(kImageNetCrop, where) : asked.height;
+  if (asked.height.value != asked.width.value) crop = Setting::list({asked.height, asked.width}, where);
+  Setting size = Setting::map({{"size", std::move(crop), where}}, where);
+  Setting out = Setting::list({object(asked.transforms ? "RandomCrop" : "CenterCrop", std::move(size), where)}, where);
+  if (asked.transforms && asked.flips) out.items.push_back(Setting::scalar("Flip", where));
+  return out;
+}
+
+// A run prints it, too.
+void warn_of_left_out(const Setting::Entry& entry, Conversion& conversion, std::vector<std::string>& notes) {
+  const std::string said =
+      text(in_quotes(entry.key), " of i1k's loader is left out; `augment` says what changes images here");
+  conversion.warnings.push_back({entry.where, said});
+  notes.push_back(text(entry.where, ": ", said));
+}
+
+void convert_image_net(Setting& root, Setting options, const Location& where, Conversion& conversion,
+                       std::vector<std::string>& notes, Problems& problems) {
   const Setting folder = take(options, kFolders).value_or(Setting::scalar(kImageNet, where));
-  const Setting crop = take(options, {"inner_size"}).value_or(Setting::scalar(kImageNetCrop, where));
+  const ImageNetAsked asked = asked_of_image_net(options);
   Setting params = Setting::map({{"path", folder, where},
                                  {"size", Setting::scalar(kImageNetSide, where), where},
                                  {"normalize", Setting::scalar("false", where), where}},
                                 where);
+  if (const auto shuffle = take(options, {"shuffle"}); is_false(shuffle) && !root.find("shuffle"))
+    root.entries.push_back({"shuffle", *shuffle, shuffle->where});
   for (Setting::Entry& entry : options.entries) {
     if (entry.key == "subset_pct") params.entries.push_back(std::move(entry));
+    else if (std::ranges::count(kChanging, entry.key)) warn_of_left_out(entry, conversion, notes);
     else if (std::ranges::count(kLoaderKeys, entry.key))
       notes.push_back(text(entry.where, ": ", in_quotes(entry.key), " of i1k's loader is left out"));
     else
@@ -69,14 +127,16 @@ void convert_image_net(Setting& root, Setting options, const Location& where, st
                        "data pack FOLDER ",
                        shell_word(folder.value)));
   if (!root.find("augment")) {
-    Setting size = Setting::map({{"size", crop, where}}, where);
-    root.entries.push_back(
-        {"augment",
-         Setting::list({object("RandomCrop", std::move(size), where), Setting::scalar("Flip", where)}, where), where});
-    notes.push_back(
-        text(where, ": training takes random crops of ", crop.value, " pixels and flips, an evaluation the middle"));
+    Setting augment = augmentations_of(asked, where);
+    notes.push_back(text(where, ": augment: ", augment.to_string(), "; an evaluation takes the middle"));
+    root.entries.push_back({"augment", std::move(augment), where});
   }
-  if (!root.find("normalize")) root.entries.push_back({"normalize", pixel_means(where), where});
+  if (!root.find("normalize")) {
+    root.entries.push_back({"normalize", pixel_means(where), where});
+    notes.push_back(text(where,
+                         ": normalize subtracts 127 of red, 119 of green and 104 of blue; neon 1.x took them in the "
+                         "order of its images, blue first, though ImageNet's red is the brightest"));
+  }
 }
 
 // Whether the key asks CIFAR-10 for something. The data set refuses a value other than true and false.
@@ -102,6 +162,13 @@ void convert_cifar_images(Setting& root, Setting& options, std::vector<std::stri
   Setting& augment = *root.find("augment");
   if (!augment.is_list()) augment = Setting::list({augment}, where);
   augment.items.insert(augment.items.begin(), first.begin(), first.end());
+}
+
+void rename_steps(Setting& options, std::vector<std::string>& notes) {
+  const std::optional<Setting> given = take(options, {"timesteps", "time_steps"});
+  if (!given) return;
+  options.entries.push_back({"steps", *given, given->where});
+  notes.push_back(text(given->where, ": timesteps of the data set are its steps"));
 }
 
 void add_fallback(Setting& options, const Location& where, std::vector<std::string>& notes) {
@@ -146,12 +213,17 @@ void convert_older_dataset(Setting& root, Conversion& conversion, std::vector<st
   const Location where = given->where;
   Setting options = *dataset;
   take(options, {"name"});
-  if (lower(name) == kImageNet) return convert_image_net(root, std::move(options), where, notes, problems);
+  if (lower(name) == kImageNet) return convert_image_net(root, std::move(options), where, conversion, notes, problems);
+  if (name.starts_with(kPartOfPTB)) {
+    notes.push_back(text(where, ": ", name, " is PTB, which has all splits: train, valid and test"));
+    name = "PTB";
+  }
   const auto known = std::ranges::find_if(kSets, [&](const char* set) { return lower(set) == lower(name); });
   if (known != std::end(kSets)) {
     name = *known;
     if (name == "CIFAR10") convert_cifar_images(root, options, notes);
     if (name == "MNIST") add_fallback(options, where, notes);
+    if (name == "PTB" || name == "Shakespeare" || name == "HutterPrize") rename_steps(options, notes);
     if (name == "MNIST" || name.starts_with("CIFAR")) leave_out_shuffle(root, options, notes);
     if (const auto folder = take(options, {"path"}); folder && folder->is_scalar()) {
       conversion.options.entries.push_back({"data_dir", *folder, folder->where});

@@ -140,14 +140,6 @@ TEST_CASE("--set reaches into a converted data set by its class, and into one of
   CHECK(dataset({"dataset.name=mnist", "dataset.MNIST.size=32"}) == "{MNIST: {fallback: Digits, size: 32}}");
 }
 
-TEST_CASE("a data set of 1.x may be a word alone") {
-  const std::string file = "epochs: 1\nlayers: [{type: Affine, nout: 3}]\n";
-  CHECK(part(spec(file + "dataset: mnist\n"), "dataset") == "{MNIST: {fallback: Digits}}");
-  CHECK(part(spec(file + "dataset: ptb\n"), "dataset") == "PTB");
-  CHECK(part(spec(file + "dataset: Iris\n"), "dataset") == "Iris");
-  CHECK(part(spec(file + "dataset: i1k\n"), "dataset") == "{Shards: {path: i1k, size: 256, normalize: false}}");
-}
-
 TEST_CASE("gradients of steps in files of 1.x") {
   const auto notes = [](const std::string& layers) { return spec("epochs: 1\nlayers:\n" + layers).notes; };
   const std::string branch = "- {type: MergeSum, config: {layers: [[{type: DeepBiLSTM, config: {nout: 3}}]]}}\n";
@@ -279,27 +271,7 @@ TEST_CASE("merge layers of 1.x, and maps whose type is no class") {
   CHECK(part(s, "dataset") == "{Shards: {path: i1k, size: 256, normalize: false}}");
   CHECK(part(s, "augment") == "[{RandomCrop: {size: 224}}, Flip]");
   CHECK(part(s, "normalize") == "{mean: [127, 119, 104]}");
-  CHECK_THAT(s.notes[2], Contains("neon data pack FOLDER i1k"));
-}
-
-TEST_CASE("CIFAR-10 of 1.x: contrast is normalised before other augmentations, classes are padded") {
-  const std::string layers = "epochs: 2\nlayers: [{type: Affine, nout: 16}]\n";
-  const Spec s =
-      spec(layers + "dataset: {name: cifar10, contrast_normalize: true, whiten: false, pad_classes: true}\n");
-  CHECK(part(s, "dataset") == "{CIFAR10: {pad_classes: true}}");
-  CHECK(part(s, "augment") == "[ContrastNormalize]");
-  CHECK(s.notes[0] == "m.yaml:3:46: 'contrast_normalize' is ContrastNormalize of augment");
-  const Spec others = spec(layers + "dataset: {name: cifar10, contrast_normalize: yes}\naugment: [Flip]\n");
-  CHECK(part(others, "augment") == "[ContrastNormalize, Flip]");
-  CHECK(part(others, "dataset") == "CIFAR10");
-  const Spec none = spec(layers + "dataset: {name: cifar10, contrast_normalize: false}\n");
-  CHECK(part(none, "dataset") == "CIFAR10");
-  CHECK(part(none, "augment") == "absent");
-  const Spec white = spec(layers + "dataset: {name: cifar10, whiten: true, contrast_normalize: true}\naugment: Flip\n");
-  CHECK(part(white, "augment") == "[ContrastNormalize, Whiten, Flip]");
-  CHECK(white.notes[1] == "m.yaml:3:34: 'whiten' is Whiten of augment");
-  // CIFAR10 refuses the key.
-  CHECK(part(spec(layers + "dataset: {name: cifar10, whiten: maybe}\n"), "dataset") == "{CIFAR10: {whiten: maybe}}");
+  CHECK_THAT(s.notes[1], Contains("neon data pack FOLDER i1k"));
 }
 
 TEST_CASE("of a 1.x file, keys without an anchor are told apart") {

@@ -59,6 +59,9 @@ TEST_CASE("crops and boxes may be higher than wide, or wider than high") {
           const auto top = int64_t(std::floor(drawn(n, 0) * 6)), left = int64_t(std::floor(drawn(n, 1) * 3));
           return p.at(n, top + y, left + 6 - x, c);
         });
+  for (bool training : {false, true})
+    check("[CenterCrop: {size: [6, 3]}]", p, {6, 3}, training, 0,
+          [&](int64_t, int64_t n, int64_t y, int64_t x, int64_t c) { return p.at(n, 1 + y, 3 + x, c); });
   check("[RandomCrop: {size: [6, 3]}]", p, {6, 3}, false, 0,
         [&](int64_t, int64_t n, int64_t y, int64_t x, int64_t c) { return p.at(n, 1 + y, 3 + x, c); });
   // The largest box of that shape is 8 x 4 in the middle, at half its size: the mean of four pixels.
@@ -295,6 +298,8 @@ TEST_CASE("augmentations that do not suit the images are refused") {
   CHECK(trouble("[RandomCrop: {size: 9, pad: 1}]", {6, 8}) ==
         "RandomCrop: cannot cut 9 x 9 pixels from images of 6 x 8 with pad 1; give a smaller size");
   CHECK(trouble("[RandomCrop: {size: 8, pad: 1}]", {6, 8}) == "none");
+  CHECK(trouble("[CenterCrop: 7]", {6, 8}) ==
+        "CenterCrop: cannot cut 7 x 7 pixels from images of 6 x 8; give a smaller size");
   CHECK(trouble("[RandomCrop: {size: 9, pad: 1}]", {6, 8}, false) ==
         "RandomCrop: cannot cut 9 x 9 pixels from images of 6 x 8 with pad 1; give a smaller size");
   CHECK(trouble("[ColorNoise]", {4, 4, 1}) == "ColorNoise: is for RGB images, these have 1 channel(s); leave it out");
@@ -320,7 +325,7 @@ TEST_CASE("augmentations that do not suit the images are refused") {
 TEST_CASE("every augmentation is tested here, in mixes_test or in cli/whiten_test") {
   std::set<std::string> names;
   for (const auto& entry : Registry<Augmentation>::get().entries()) names.insert(entry->name);
-  CHECK(names == std::set<std::string>{"Brightness", "ColorNoise", "Contrast", "ContrastNormalize", "CutMix", "Cutout",
-                                       "Flip", "Mixup", "RandAugment", "RandomCrop", "RandomErasing", "RandomScale",
-                                       "Rotation", "Saturation", "Shear", "Whiten"});
+  CHECK(names == std::set<std::string>{"Brightness", "CenterCrop", "ColorNoise", "Contrast", "ContrastNormalize",
+                                       "CutMix", "Cutout", "Flip", "Mixup", "RandAugment", "RandomCrop",
+                                       "RandomErasing", "RandomScale", "Rotation", "Saturation", "Shear", "Whiten"});
 }

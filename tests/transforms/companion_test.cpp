@@ -70,7 +70,7 @@ float drawn_for(int64_t n, int64_t k, uint64_t seed = kMovedSeed) {
 
 TEST_CASE("whatever moves pixels moves those of a companion alike", "[device]") {
   for (const char* list :
-       {"[Flip]", "[RandomCrop: {size: 4}]", "[RandomCrop: {pad: 3}, Flip]",
+       {"[Flip]", "[CenterCrop: 4]", "[RandomCrop: {size: 4}]", "[RandomCrop: {pad: 3}, Flip]",
         "[Flip, RandomCrop: {pad: 2, border: edge}]", "[RandomCrop: {size: 20, pad: 8, border: reflect}]",
         "[RandomScale]", "[RandomScale: {size: 3}, Flip]", "[RandomScale: {size: 2, area: [0.9, 1]}]",
         "[Flip, RandomScale: {size: 6}, RandomCrop: {size: 5}, Flip]", "[Rotation: 90]",

@@ -55,7 +55,7 @@ void translate_pixels(OldTranslation& t, const OldObject& object, OldResult& out
                      : "; 0.9 did so in numbers of 8 bits"));
 }
 
-void translate_crops(OldTranslation& t, const OldObject& object, OldResult& out, int64_t size, int64_t crop) {
+void translate_crops(OldTranslation& t, const OldObject& object, int64_t size, int64_t crop) {
   const Location where = object.where_of("dotransforms");
   if (t.truth_of(object, "dotransforms", false)) {
     Setting params = Setting::map({{"size", Setting::scalar(text(crop), where), where}}, where);
@@ -65,9 +65,10 @@ void translate_crops(OldTranslation& t, const OldObject& object, OldResult& out,
              "dotransforms: random crops and flips in training, the middle of the image in an evaluation, where 0.9 "
              "went on with flips");
   } else if (crop < size) {
-    out.set("size", Setting::scalar(text(crop), object.where_of("cropped_image_size")));
-    t.remark(object.where_of("cropped_image_size"),
-             text("images are scaled to ", crop, " pixels; 0.9 scaled them to ", size, " and took the middle"));
+    const Location cropped = object.where_of("cropped_image_size");
+    Setting params = Setting::map({{"size", Setting::scalar(text(crop), cropped), cropped}}, cropped);
+    t.augment = Setting::list({Setting::map({{"CenterCrop", std::move(params), cropped}}, cropped)}, cropped);
+    t.remark(cropped, text("CenterCrop: the middle of an image, in training, too, as in 0.9"));
   }
 }
 
@@ -80,9 +81,13 @@ void translate_counts(OldTranslation& t, const OldObject& object, OldResult& out
     t.remark(object.where_of("ntrain"),
              text("ntrain: ", *train, " of ImageNet's 418 macrobatches, as a share of the images"));
   } else if (train) {
-    t.remark(object.where_of("ntrain"), "ntrain is left out: all images are used; subset_pct takes a share");
+    t.warning(object.where_of("ntrain"),
+              text("ntrain: ", *train, " macrobatches is left out: all images are used; subset_pct takes a share"));
   }
-  if (object.find("nval")) t.remark(object.where_of("nval"), "nval is left out: all validation images are used");
+  if (object.find("nval")) t.warning(object.where_of("nval"), "nval is left out: all validation images are used");
+  for (const char* key : {"train_start", "val_start"})
+    if (object.find(key))
+      t.warning(object.where_of(key), text(key, " is left out: all macrobatches are used, from the first"));
 }
 
 void finish_imageset(OldTranslation& t, const OldObject& object, OldResult& out) {
@@ -98,7 +103,7 @@ void finish_imageset(OldTranslation& t, const OldObject& object, OldResult& out)
   if (depth != 3) out.set("channels", Setting::scalar(text(depth), object.where_of("num_channels")));
   if (depth < 1 || depth > 16) return t.problem(object.where_of("num_channels"), "num_channels must be 1 or 3");
   translate_pixels(t, object, out, size_t(depth));
-  translate_crops(t, object, out, size, crop);
+  translate_crops(t, object, size, crop);
   translate_counts(t, object, out);
   std::erase_if(out.params.entries, [](const auto& entry) { return entry.key == "validation"; });
   if (!image_net && batches.is_null()) {
@@ -134,8 +139,8 @@ const OldClasses imagesets(std::vector<OldClass>{
                        old_read("ntrain"),
                        old_read("nval"),
                        idle_with("num_workers"),
-                       idle_with("train_start"),
-                       idle_with("val_start"),
+                       old_read("train_start"),
+                       old_read("val_start"),
                        idle_with("preprocess_done"),
                        idle_with("square_crop"),
                        old_idle("nclass", "the folders say the classes"),
