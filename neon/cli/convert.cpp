@@ -21,7 +21,9 @@ std::string options_text(const Setting& options) {
   std::string out;
   for (const auto& [field, flag] : flags)
     if (const Setting* const value = options.find(field); value && value->is_scalar())
-      out += text(' ', flag, ' ', shell_word(value->value));
+      out += value->value == text(kUsualRounding) && field == std::string_view("rounding")
+                 ? text(' ', flag)
+                 : text(' ', flag, ' ', shell_word(value->value));
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include "datasets/image.h"
 #include "datasets/streaming.h"
 #include "neon/cli/arguments.h"
+#include "neon/cli/conversion_notes.h"
 #include "neon/cli/data_checks.h"
 #include "neon/cli/rank_process.h"
 #include "neon/cli/slow_note.h"
@@ -79,20 +80,11 @@ void check_may_be_spec(const std::string& path) {
 OpenedSpec open_spec(const CommandLine& line, const std::string& path) {
   check_may_be_spec(path);
   const Spec spec = load_spec(path, line.overrides, {values_of(line)});
-  if (spec.notation == "0.9" && line.verbose < 2)
-    print_message(
-        text("note: ", path, " is of neon 0.9; neon convert ", shell_word(path), " prints what it means here"));
-  for (const Remark& warning : spec.conversion.warnings)
-    print_message(text("warning: ", warning.where, ": ", warning.text));
-  if (line.verbose > 1)
-    for (const std::string& note : spec.notes)
-      if (std::ranges::none_of(spec.conversion.warnings,
-                               [&](const Remark& said) { return note == text(said.where, ": ", said.text); }))
-        print_message("note: " + note);
+  print_conversion_notes(line, path, spec);
   // A pipe lies in no folder of the user's.
   const size_t slash = is_read_once(path) ? path.npos : path.rfind('/');
   return {std::make_unique<Experiment>(spec.root), slash == path.npos ? "." : path.substr(0, slash),
-          spec.conversion.options, spec.unset};
+          spec.conversion.options, spec.unset, spec.notation};
 }
 
 std::map<std::string, std::string> values_of(const CommandLine& line) {
@@ -114,6 +106,7 @@ RunOptions options_of(const CommandLine& line, const OpenedSpec& spec) {
     const bool helps = entry.key != "data_dir" || std::filesystem::is_directory(expand_home(entry.value.value));
     if (helps && !given.find(entry.key)) given.entries.push_back(entry);
   }
+  if (means_rounding_on(given, spec.notation)) given.find("rounding")->value = text(kUsualRounding);
   RunOptions out = read_params<RunOptions>(given);
   out.model_file = checkpoint_at(out.model_file, kNetFiles);
   return out;

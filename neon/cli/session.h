@@ -18,6 +18,7 @@ struct OpenedSpec {
   std::string folder;              // of the spec
   Setting options;                 // of a run, as a file of neon 0.9 names them
   std::vector<SearchRange> unset;  // ranges that count, and got their middle
+  std::string notation;            // "0.9", "native"
 };
 // The values that --value gives to ranges.
 std::map<std::string, std::string> values_of(const CommandLine& line);

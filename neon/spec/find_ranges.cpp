@@ -84,7 +84,9 @@ class RangeFinder {
     std::string name, type, more;
     double low = 0, high = 0;
     const bool numbers = bool(words >> name >> type >> low >> high) && !(words >> more);
-    if (!numbers || (type != "FLOAT" && type != "INT") || low > high)
+    if (numbers && low > high)
+      return problem(at, "", text("!hyperopt ", at.value, " ends before it starts; write the smaller number first"));
+    if (!numbers || (type != "FLOAT" && type != "INT"))
       return problem(at, "", text("expected !hyperopt NAME FLOAT START END, or INT, found !hyperopt ", at.value));
     if (type == "INT" && (!is_whole(low) || !is_whole(high)))
       return problem(at, name,

@@ -7,7 +7,7 @@ import sys
 import unittest
 
 import support
-from support import Case
+from support import Case, tensors
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "old"))
 from inventory import INVENTORY, LATER
@@ -84,7 +84,8 @@ class OldSpecs(Case):
                 self.write("wrong.yaml", good.replace(old, new, 1))
                 said = self.refused(2, "convert", "wrong.yaml", says=says)
                 self.assertEqual(said.out, "")
-                self.assertEqual(said.err, self.refused(2, "check", "wrong.yaml", says=says).err)
+                checked = self.refused(2, "check", "wrong.yaml", says=says).err
+                self.assertEqual(said.err, re.sub(r"note: wrong.yaml is of neon .*\n", "", checked))
 
     def test_mnist_of_1x_is_drawn_where_it_is_not_here(self):
         for word in ("{name: mnist}", "mnist"):
@@ -110,6 +111,31 @@ class OldSpecs(Case):
                 self.assertTrue(here, f"{option} {operand} of: {text}")
                 found += 1
         self.assertGreater(found, 5)
+
+    def test_rounding_of_older_neons(self):
+        """-u 1 switched stochastic rounding on in 0.9; here it is a number of bits."""
+        old = os.path.join(FOLDER, "mlp-iris-small.yaml")
+        once = ["-b", "cpu", "-r", "0", "-e", "2"]
+        weights = []
+        for number, options in enumerate((["-u", "1"], ["-u"])):
+            run = self.neon(old, *once, "-s", f"r{number}.safetensors", *options)
+            self.assertEqual("note: -u 1 of neon 0.9 is -u here" in run.err, number == 0, run.err)
+            found = tensors(self.path(f"r{number}.safetensors"))[0]
+            weights.append({name: values for name, values in found.items() if name.endswith("/W")})
+        self.assertEqual(len(weights[0]), 2)
+        self.assertEqual(*weights)
+        native = self.write("n.yaml", self.neon("convert", old).out)
+        self.assertIn("warning: -u 1 keeps 1 bit of mantissa", self.neon(native, *once, "-u", "1").err)
+        text = (pathlib.Path(FOLDER) / "1x/mnist_mlp-2.6.yaml").read_text()
+        self.assertIn("momentum_coef:", text)
+        self.write("x.yaml", text.replace("momentum_coef:", "stochastic_round: True, momentum_coef:", 1))
+        self.assertIn("# Options that it named: neon SPEC -u\n", self.neon("convert", "x.yaml").out)
+
+    def test_a_run_says_where_decisions_are_printed(self):
+        for name, version in ("mlp-iris-small", "0.9"), ("1x/mnist_mlp-2.6", "1.2"):
+            path = os.path.join(FOLDER, name + ".yaml")
+            said = self.neon("check", path, "-b", "cpu", code=None).err
+            self.assertRegex(said, rf"note: \S+ is of neon {version}; neon convert \S+ prints what it means here")
 
     def test_short_runs(self):
         for old in INVENTORY + LATER:

@@ -8,7 +8,7 @@ namespace {
 const OldClasses missing(std::vector<OldMissing>{
     {"models.Autoencoder", "0.9 could not run it any more; write models.MLP with a CostLayer of ref_label: output"},
     {"models.BalanceMP", "the nearest is models.Balance, with two paths beside the reconstruction"},
-    {"experiments.GradientChecker", "neon's gradients are derived from one rule for each op, which its tests check"},
+    {"experiments.GradientChecker", "neon grad-check SPEC compares a net's gradients with differences of its cost"},
     {"experiments.Experiment", "it is the base of FitExperiment and FitPredictErrorExperiment; write one of these"},
     {"experiments.GenOutputExperiment", "0.9 named it, but did not have it; neon predict prints a net's outputs"},
     {"experiments.WriteErrorToFile", "0.9 named it, but did not have it; -o FILE writes results"},
