@@ -47,7 +47,11 @@ TEST_CASE("0.9: a rule's dictionary may hold keys of other rules, which had no e
 TEST_CASE("0.9: what convert says of a cost follows from the activation") {
   OldParts parts;
   parts.layers = "!obj:layers.FCLayer {nout: 10, activation: !obj:transforms.Tanh {}},";
-  CHECK(has_note(parts.spec(), "CrossEntropy after Tanh: the sum over all outputs"));
+  CHECK_THAT(parts.error(), Contains("CrossEntropy after Tanh: it takes outputs between 0 and 1"));
+  parts.layers = "!obj:layers.FCLayer {nout: 10, activation: !obj:transforms.Linear {}},";
+  CHECK_THAT(parts.error(), Contains("CrossEntropy after no activation: it takes outputs between 0 and 1"));
+  parts.layers = "!obj:layers.FCLayer {nout: 10, activation: !obj:transforms.Logistic {}},";
+  CHECK(has_note(parts.spec(), "CrossEntropy after Logistic: the sum over all outputs"));
   parts.layers = "!obj:layers.FCLayer {nout: 10, activation: !obj:transforms.Softmax {}},";
   parts.cost = "cost: !obj:transforms.SumSquaredDiffs {}";
   CHECK(has_note(parts.spec(), "0.9 left Softmax's derivative out"));
@@ -152,6 +156,43 @@ TEST_CASE("0.9: rules and first values of biases that a layer lacks are named") 
       "!obj:layers.RecurrentHiddenLayer {nout: 10, weight_init: *w, weight_init_rec: *w}, !obj:layers.FCLayer {nout: "
       "10},";
   CHECK(has_note(parts.spec(), "'bias_init' is left out: layers.RecurrentHiddenLayer adds no bias"));
+}
+
+TEST_CASE("0.9: parts that a run lacks are warnings of the run") {
+  OldParts parts;
+  const auto warned = [&](const std::string& rest) {
+    parts.rest = rest;
+    const Spec made = parts.spec();
+    return made.conversion.warnings.size() == 1 ? made.conversion.warnings[0].text : "not one warning";
+  };
+  CHECK_THAT(warned("predictions: [train, test],"), Contains("predictions are no part of a run: save the run with -s"));
+  CHECK_THAT(warned("diagnostics: {timing: True, ranges: False},"),
+             Contains("diagnostics: timing is no part of a run"));
+  CHECK(warned("predictions: [],") == "not one warning");
+  parts.rest = "metrics: {train: [!obj:metrics.LogLossSum {}], test: [!obj:metrics.MisclassSum {}]},";
+  CHECK(has_note(parts.spec(), "metrics: each set has all of them here"));
+  parts.rest = "metrics: {train: [!obj:metrics.MisclassSum {}], test: [!obj:metrics.MisclassSum {}]},";
+  CHECK_FALSE(has_note(parts.spec(), "metrics: each set has all of them here"));
+}
+
+TEST_CASE("0.9: pooling over maps, and batch norm behind filters of each place, are layers of their own") {
+  OldParts parts;
+  parts.dataset = "!obj:datasets.ToyImages {}";
+  parts.data = "is_local: True, nofm: 3, ofmshape: [32, 32]";
+  const std::string conv = "!obj:layers.ConvLayer {name: c, weight_init: *w, lrule_init: *r, fshape: [5, 5], nofm: 8",
+                    out = "!obj:layers.FCLayer {nout: 10, lrule_init: *r, activation: !obj:transforms.Softmax {}},";
+  parts.layers = conv +
+                 "}, !obj:layers.PoolingLayer {op: max, fshape: [2, 2], stride: 2, maxout: 4}, "
+                 "!obj:layers.ConvLayer {fshape: [3, 3], lrule_init: *r}, " +
+                 out;
+  CHECK_THAT(parts.part("layers"),
+             Contains("{Sequential: {layers: [{Maxout: 4}, {Pooling: {fshape: [2, 2], strides: 2, op: max}}]}}") &&
+                 Contains("fshape: [3, 3], init: {Gaussian: {scale: 0.01}}, nofm: 2}"));  // 8 / 4
+  parts.layers = conv + ", local_conv: True, batch_norm: True, activation: !obj:transforms.RectLin {}}, " + out;
+  CHECK_THAT(
+      parts.part("layers"),
+      Contains("{Sequential: {layers: [{Local: {name: c, fshape: [5, 5], nofm: 8, init: {Gaussian: {scale: 0.01}}}}, "
+               "{BatchNorm: {name: c_bnorm}}, {Activation: {transform: Rectlin}}]}}"));
 }
 
 TEST_CASE("0.9: an alias of a layer shares its weights") {

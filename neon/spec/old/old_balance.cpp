@@ -128,7 +128,8 @@ class Balance {
       if (params_of(layers_.items[i]).find("name") && params_of(layers_.items[i]).find("name")->value == fork.name)
         layers_.items.insert(layers_.items.begin() + std::ptrdiff_t(i) + 1, penalty), i = layers_.items.size();
     t_.remark(nodes.back().where(),
-              "XCovariance is a layer behind the units that it penalises; reported costs are without it");
+              "XCovariance is a layer behind the units that it penalises; reported costs are without it. 0.9's cost "
+              "layer divided the penalty by the batch size: scale: 1 / batch_size is as weak as there");
   }
 
   OldTranslation& t_;

@@ -48,7 +48,7 @@ void translate_logging(OldTranslation& t, const OldNode& node) {
 }
 
 constexpr const char* kDiagnosticsMend[][2] = {
-    {"timing", "neon bench SPEC measures the kernels' times"},
+    {"timing", "neon bench -v SPEC measures the kernels' times and rates"},
     {"ranges", "callbacks: [Hist] and -o FILE.h5 write histograms of weights and gradients"},
 };
 
@@ -63,7 +63,7 @@ void translate_diagnostics(OldTranslation& t, const OldNode& node) {
   t.check_keys(diagnostics);
   for (const auto& [key, mend] : kDiagnosticsMend)
     if (t.truth_of(diagnostics, key, false))
-      t.remark(diagnostics.where_of(key), text("diagnostics: ", key, " is no part of a run here; ", mend));
+      t.warning(diagnostics.where_of(key), text("diagnostics: ", key, " is no part of a run here; ", mend));
 }
 
 // Metrics of samples that are held in memory, at each evaluation of others.
@@ -84,6 +84,7 @@ void translate_metrics(OldTranslation& t, const OldNode& node, OldResult& out) {
   const OldObject sets{node, kSets};
   t.check_keys(sets);
   Setting metrics = Setting::list({}, node.where());
+  size_t most = 0;  // of one set
   for (const char* set : {"test", "validation", "train"}) {
     const auto list = sets.find(set);
     if (!list) continue;
@@ -92,12 +93,15 @@ void translate_metrics(OldTranslation& t, const OldNode& node, OldResult& out) {
       const auto same = [&](const Setting& other) { return other.to_string() == metric.to_string(); };
       if (!metric.is_null() && std::ranges::none_of(metrics.items, same)) metrics.items.push_back(std::move(metric));
     }
+    most = std::max(most, list->items().size());
     if (!list->is_list())
       t.problem(list->where(), text("metrics of the set ", set, ": expected a list, found ", list->describe()));
     if (std::string_view(set) == "train" && list->is_list() && !list->items().empty())
       translate_train_metrics(t, *list, out);
   }
   if (metrics.items.empty()) return;
+  if (metrics.items.size() > most)
+    t.remark(node.where(), "metrics: each set has all of them here; 0.9 printed those of its own list");
   Setting* const outputs = out.params.find("outputs");
   Setting* const by_class = outputs ? outputs->find("class") : nullptr;
   if (by_class) by_class->entries.push_back({"metrics", std::move(metrics), node.where()});
@@ -108,9 +112,9 @@ void translate_predictions(OldTranslation& t, const OldNode& node) {
   if (!node.is_null() && !node.is_list() && !node.is_map())
     return t.problem(node.where(), text("predictions: expected a list of sets, as [test], found ", node.describe()));
   if (node.is_null() || (node.is_list() && node.items().empty()) || (node.is_map() && node.entries().empty())) return;
-  t.remark(node.where(),
-           "predictions are no part of a run: save the run with -s FILE, and neon predict FILE prints those of the "
-           "test set");
+  t.warning(node.where(),
+            "predictions are no part of a run: save the run with -s FILE, and neon predict FILE prints those of the "
+            "test set");
 }
 
 // float16, np.float32, numpy.float64 of all layers.

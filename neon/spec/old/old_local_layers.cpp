@@ -19,6 +19,24 @@ OldKeys window_keys(OldKey maps) {
 constexpr const char* kOutputSizes =
     "sizes of outputs: floor((in - fshape + 2 padding) / strides) + 1, as in 0.9; a rest at the edge is left out";
 
+Setting named(std::string name, Setting params, const Location& where) {
+  return Setting::map({{std::move(name), std::move(params), where}}, where);
+}
+
+// The layer itself takes no batch_norm.
+void put_norm_behind(const Location& where, OldResult& out) {
+  const std::string name = out.params.find("name")->value + "_bnorm";
+  const Setting* const given = out.params.find("activation");
+  const std::optional<Setting> activation = given ? std::optional(*given) : std::nullopt;
+  std::erase_if(out.params.entries,
+                [](const auto& entry) { return entry.key == "batch_norm" || entry.key == "activation"; });
+  Setting norm = named("name", Setting::scalar(name, where), where);
+  Setting layers =
+      Setting::list({named(out.name, out.params, where), named("BatchNorm", std::move(norm), where)}, where);
+  if (activation) layers.items.push_back(named("Activation", named("transform", *activation, where), where));
+  out = {"Sequential", named("layers", std::move(layers), where)};
+}
+
 void finish_convolution(OldTranslation& t, const OldObject& object, OldResult& out) {
   finish_old_weights(t, object, out, true);
   const bool shared = t.truth_of(object, "shared_bias", true);
@@ -30,14 +48,12 @@ void finish_convolution(OldTranslation& t, const OldObject& object, OldResult& o
       t.problem(object.where_of("weight_init"),
                 "filters of each place are no matrix here; write params.GaussianValGen or another that draws each "
                 "weight alone");
-    if (t.truth_of(object, "batch_norm", false))
-      t.problem(object.where_of("batch_norm"),
-                "a layer with filters of its own at each place takes no batch_norm; put BatchNorm behind it");
     if (!shared) out.set("shared_bias", Setting::scalar("false", object.where_of("shared_bias")));
   } else if (!shared && out.params.find("bias")) {
     out.set("shared_bias", Setting::scalar("false", object.where_of("shared_bias")));
   }
   t.remark(object.node.where(), kOutputSizes);
+  if (out.name == "Local" && out.params.find("batch_norm")) put_norm_behind(object.node.where(), out);
 }
 
 void finish_pooling(OldTranslation& t, const OldObject& object, OldResult& out) {
@@ -47,11 +63,15 @@ void finish_pooling(OldTranslation& t, const OldObject& object, OldResult& out) 
               "op: unpool, which 0.9 had on one GPU backend alone, is not taken over; the nearest is Deconv");
   // The step is 1 unless given; ours is the window.
   if (!out.params.find("strides")) out.set("strides", Setting::scalar("1", object.node.where()));
-  if (const auto pieces = t.whole_of(object, "maxout"); pieces && *pieces > 1)
-    t.problem(object.where_of("maxout"), text("maxout is a layer of its own: Maxout: {pieces: ", *pieces,
-                                              "}; convert the file "
-                                              "without it and put Maxout before or after the Pooling"));
   t.remark(object.node.where(), kOutputSizes);
+  if (const auto pieces = t.whole_of(object, "maxout"); pieces && *pieces > 1) {
+    const Location where = object.where_of("maxout");
+    if (op != "max") return t.problem(where, "maxout: 0.9 took the largest of maps with op: max alone");
+    Setting maxout = named("Maxout", Setting::scalar(text(*pieces), where), where);
+    out = {"Sequential",
+           named("layers", Setting::list({std::move(maxout), named(out.name, out.params, where)}, where), where)};
+    t.remark(where, "maxout: Maxout takes the largest of neighbouring maps, the pooling that of each window");
+  }
 }
 
 void finish_cross_map(OldTranslation& t, const OldObject& object, OldResult& out) {

@@ -1,4 +1,6 @@
 // Initializers, activations and costs of neon 0.9.
+#include <algorithm>
+
 #include "neon/spec/old/old_translation.h"
 
 namespace neon {
@@ -49,6 +51,13 @@ const OldClasses activations(std::vector<OldClass>{
 // 0.9 chose the formula by the activation before the cost.
 void choose_cross_entropy(OldTranslation& translation, const OldObject& object, OldResult& out) {
   const bool multi = translation.activation == "Softmax";
+  constexpr std::string_view kUnbounded[] = {"Identity", "Tanh", "Rectlin", "RectLeaky"};
+  if (std::ranges::count(kUnbounded, translation.activation))
+    return translation.problem(
+        object.node.where(),
+        text("CrossEntropy after ", translation.activation == "Identity" ? "no activation" : translation.activation,
+             ": it takes outputs between 0 and 1, where 0.9 clipped others; give the layer before it "
+             "transforms.Logistic or transforms.Softmax"));
   out.name = multi ? "CrossEntropyMulti" : "CrossEntropyBinary";
   translation.remark(
       object.node.where(),

@@ -100,6 +100,12 @@ OldSizes behind_layer(OldTranslation& t, Setting& layer, const OldSizes& before,
       name.starts_with("LocalContrast"))
     return before;
   if (layer.is_scalar()) return {};
+  if (name == "BatchNorm") return before;
+  if (name == "Maxout") {
+    int64_t pieces = 0;
+    const bool given = detail::read_integer(layer.entries[0].value, pieces) && pieces > 0 && before.size() == 3;
+    return given ? with_maps(before, before[0] / pieces) : OldSizes{};
+  }
   if (name == "Pooling") return behind_window(t, layer, before, where);
   if (name == "Conv" || name == "Local")
     return with_maps(behind_window(t, layer, before, where), number_of(layer, "nofm"));

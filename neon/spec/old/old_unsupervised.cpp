@@ -16,6 +16,7 @@ void finish_machine(OldTranslation& t, const OldObject& object, OldResult& out) 
     t.problem(object.where_of("batch_norm"), "an RBM takes no batch_norm; leave it out");
   std::erase_if(out.params.entries, [](const auto& entry) { return entry.key == "activation"; });
   finish_old_weights(t, object, out, true);
+  t.activation = "Logistic";
   std::erase_if(out.params.entries, [](const auto& entry) { return entry.key == "batch_norm"; });
   t.remark(object.node.where(),
            "an RBM has biases of visible and hidden units, which begin at 0 unless bias_init is given");
