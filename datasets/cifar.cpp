@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "datasets/cifar_files.h"
+#include "datasets/cifar_pickles.h"
 #include "datasets/file.h"
 #include "neon/core/paths.h"
 
@@ -77,7 +78,7 @@ class CifarReader {
       out.found = true;
       out.train_size = kTrainImages;
       out.test_size = kTestImages;
-      if (!folder_exists(out.source)) return out;
+      if (!folder_exists(out.source) || is_pickled_cifar(kind_, out.source)) return out;
       out.train_size = count(out.source, kind_.train);
       out.test_size = count(out.source, kind_.test);
       cifar_file(kind_, out.source, kind_.names[size_t(label_)]);

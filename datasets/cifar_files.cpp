@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "datasets/cifar_pickles.h"
 #include "datasets/download.h"
 #include "datasets/file.h"
 #include "datasets/tar.h"
@@ -22,7 +23,9 @@ const CifarKind& cifar10_kind() {
       {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"},
       {"test_batch.bin"},
       1,
-      {"batches.meta.txt"}};
+      {"batches.meta.txt"},
+      "cifar-10-batches-py",
+      "cifar-10-python.tar.gz"};
   return kind;
 }
 
@@ -37,7 +40,9 @@ const CifarKind& cifar100_kind() {
                               {"train.bin"},
                               {"test.bin"},
                               2,
-                              {"coarse_label_names.txt", "fine_label_names.txt"}};
+                              {"coarse_label_names.txt", "fine_label_names.txt"},
+                              "cifar-100-python",
+                              "cifar-100-python.tar.gz"};
   return kind;
 }
 
@@ -57,6 +62,9 @@ std::string existing_cifar(const CifarKind& kind, const DataContext& context) {
     for (const std::string& place : {folder, join_path(folder, kind.unpacked)})
       if (file_exists(join_path(place, kind.train.front()))) return place;
     if (std::string archive = join_path(folder, kind.archive); file_exists(archive)) return archive;
+    const std::string first = pickled_cifar_name(kind, kind.train.front());
+    if (std::string place = join_path(folder, kind.pickled); file_exists(join_path(place, first))) return place;
+    if (std::string archive = join_path(folder, kind.pickled_archive); file_exists(archive)) return archive;
   }
   return "";
 }
@@ -107,21 +115,30 @@ std::vector<std::string> read_cifar_files(const CifarKind& kind, const std::stri
   constexpr int64_t kMostBytes = int64_t(200) << 20;
   std::vector<std::string> out(names.size());
   std::vector<bool> came(names.size(), false);
+  const bool pickled = is_pickled_cifar(kind, place);
+  std::vector<std::string> there;  // the names that files have
+  for (const char* name : names) there.push_back(pickled ? pickled_cifar_name(kind, name) : name);
+  const auto content = [&](size_t i, std::string bytes) {
+    const std::string source = text(place, folder_exists(place) ? "/" : ": ", there[i]);
+    return pickled ? unpickled_cifar(kind, names[i], bytes, printable(source)) : std::move(bytes);
+  };
   if (folder_exists(place)) {
-    for (size_t i = 0; i < names.size(); ++i) out[i] = read_file(cifar_file(kind, place, names[i]), kMostBytes);
+    for (size_t i = 0; i < names.size(); ++i)
+      out[i] = content(i, read_file(cifar_file(kind, place, there[i].c_str()), kMostBytes));
     return out;
   }
   TarReader tar(place);
   while (tar.next()) {
     const std::string file = tar.name().substr(tar.name().rfind('/') + 1);
-    const auto found = std::ranges::find(names, file);
-    if (found == names.end()) continue;
-    out[size_t(found - names.begin())] = tar.content(kMostBytes);
-    came[size_t(found - names.begin())] = true;
+    const auto found = std::ranges::find(there, file);
+    if (found == there.end()) continue;
+    const auto i = size_t(found - there.begin());
+    out[i] = content(i, tar.content(kMostBytes));
+    came[i] = true;
   }
   for (size_t i = 0; i < names.size(); ++i)
     if (!came[i])
-      fail(ErrorKind::data, place, ": lacks ", names[i], "; is this the binary version of ", kind.name, "?");
+      fail(ErrorKind::data, place, ": lacks ", there[i], "; is this the binary version of ", kind.name, "?");
   return out;
 }
 

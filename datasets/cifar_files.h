@@ -16,10 +16,11 @@ struct CifarKind {
   const char* archive;               // its name
   const char* url;
   const char* sha256;
-  int64_t bytes;                         // of the archive
-  std::vector<const char*> train, test;  // files of records
-  int labels;                            // bytes of labels before the pixels of a record
-  std::vector<const char*> names;        // files of class names, one for each of the labels
+  int64_t bytes;                          // of the archive
+  std::vector<const char*> train, test;   // files of records
+  int labels;                             // bytes of labels before the pixels of a record
+  std::vector<const char*> names;         // files of class names, one for each of the labels
+  const char *pickled, *pickled_archive;  // folder and archive of the version for Python
 };
 
 const CifarKind& cifar10_kind();

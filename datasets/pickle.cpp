@@ -206,21 +206,31 @@ std::vector<int64_t> Pickle::integers_of(const PickleNode& given, const char* wh
     }
     return out;
   }
-  // _reconstruct(...) with the state (version, shape, dtype(name, ...), order, bytes).
-  if (given.kind != Kind::object || given.items.size() != 2) wrong();
-  const PickleNode& state = nodes_[given.items[1]];
-  if (state.kind != Kind::list || state.items.size() != 5) wrong();
-  const PickleNode &type = nodes_[state.items[2]], &bytes = nodes_[state.items[4]];
-  if (type.kind != Kind::object || type.items.empty() || bytes.kind != Kind::text) wrong();
-  const PickleNode& arguments = nodes_[type.items[0]];
-  if (arguments.kind != Kind::list || arguments.items.empty()) wrong();
-  const PickleNode& named = nodes_[arguments.items[0]];
-  const std::string_view name = named.kind == Kind::text ? text_of(named) : "";
-  const size_t size = name == "i4" ? 4 : name == "i8" ? 8 : 0;
-  if (size == 0 || bytes.bytes % size) wrong();
-  const std::string_view numbers = text_of(bytes);
-  for (size_t i = 0; i < numbers.size(); i += size) out.push_back(signed_number(numbers.substr(i, size)));
+  const auto [type, bytes] = array_of(given);
+  const size_t size = type == "i4" ? 4 : type == "i8" ? 8 : 0;
+  if (size == 0 || bytes.size() % size) wrong();
+  for (size_t i = 0; i < bytes.size(); i += size) out.push_back(signed_number(bytes.substr(i, size)));
   return out;
+}
+
+std::string_view Pickle::bytes_of(const PickleNode& given, const char* what) const {
+  const auto [type, bytes] = array_of(given);
+  if (type != "u1") fail(ErrorKind::data, source_, ": ", what, " is no array of bytes");
+  return bytes;
+}
+
+// _reconstruct(...) with the state (version, shape, dtype(name, ...), order, bytes).
+Pickle::Array Pickle::array_of(const PickleNode& given) const {
+  using Kind = PickleNode::Kind;
+  if (given.kind != Kind::object || given.items.size() != 2) return {};
+  const PickleNode& state = nodes_[given.items[1]];
+  if (state.kind != Kind::list || state.items.size() != 5) return {};
+  const PickleNode &type = nodes_[state.items[2]], &bytes = nodes_[state.items[4]];
+  if (type.kind != Kind::object || type.items.empty() || bytes.kind != Kind::text) return {};
+  const PickleNode& arguments = nodes_[type.items[0]];
+  if (arguments.kind != Kind::list || arguments.items.empty()) return {};
+  const PickleNode& named = nodes_[arguments.items[0]];
+  return {named.kind == Kind::text ? text_of(named) : std::string_view(), text_of(bytes)};
 }
 
 }  // namespace neon

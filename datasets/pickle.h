@@ -29,9 +29,17 @@ class Pickle {
   const PickleNode* find(const PickleNode& map, std::string_view key) const;
   // The numbers of a list, or of a NumPy array of integers. Any other value is a data error that names `what`.
   std::vector<int64_t> integers_of(const PickleNode& node, const char* what) const;
+  // The bytes of a NumPy array of uint8, as they lie there. Any other value is a data error that names `what`.
+  std::string_view bytes_of(const PickleNode& node, const char* what) const;
 
  private:
   friend class PickleReader;
+  struct Array {
+    std::string_view type, bytes;  // "i4"
+  };
+  // Empty where the node is no NumPy array.
+  Array array_of(const PickleNode& node) const;
+
   std::string_view file_;  // borrowed
   std::string source_;
   std::vector<PickleNode> nodes_;

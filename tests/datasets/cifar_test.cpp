@@ -55,6 +55,54 @@ void check_cifar10(const Data& data) {
 
 }  // namespace
 
+namespace {
+
+std::string number_of_bytes(uint64_t value, int bytes) {
+  std::string out;
+  for (int i = 0; i < bytes; ++i) out += char(value >> (8 * i));
+  return out;
+}
+std::string word_of_python(const std::string& word) { return "U" + number_of_bytes(word.size(), 1) + word; }
+
+// A file as Python 2 pickled it with protocol 2; see the comments of its pickletools.
+std::string pickled_batch(const std::vector<int>& labels, const std::string& pixels) {
+  std::string list = "](";
+  for (int label : labels) list += "K" + number_of_bytes(uint64_t(label), 1);
+  const std::string array = "cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\n" + std::string("K\0", 2) +
+                            "\x85U\x01" + "b\x87R(K\x01K" + number_of_bytes(labels.size(), 1) + "M" +
+                            number_of_bytes(3072, 2) + "\x86" + "cnumpy\ndtype\nU\x02u1" +
+                            std::string("K\0K\x01\x87R(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\0tb", 29) +
+                            "\x89T" + number_of_bytes(pixels.size(), 4) + pixels + "tb";
+  return "\x80\x02}(" + word_of_python("data") + array + word_of_python("labels") + list + "eu.";
+}
+
+// The set of cifar10(), for Python.
+Files pickled_cifar10() {
+  std::string names = "](";
+  for (int i = 0; i < 10; ++i) names += word_of_python(text("class ", i));
+  Files out{{"cifar-10-batches-py/batches.meta", "\x80\x02}(" + word_of_python("label_names") + names + "eu."}};
+  for (int batch = 1; batch <= 5; ++batch)
+    out.emplace_back(text("cifar-10-batches-py/data_batch_", batch),
+                     pickled_batch({batch, 9 - batch}, record(2 * batch, "") + record(2 * batch + 1, "")));
+  out.emplace_back("cifar-10-batches-py/test_batch", pickled_batch({7}, record(50, "")));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("CIFAR-10 of the version for Python, which older neons fetched") {
+  const Variable cache("NEON_CACHE_DIR", "/nonexistent/cache");
+  const TempDir folder, archive;
+  for (const auto& [name, content] : pickled_cifar10()) folder.write("CIFAR10/" + name, content);
+  archive.write("cifar-10-python.tar", tar_of(pickled_cifar10()));
+  REQUIRE(std::system(text("gzip ", archive / "cifar-10-python.tar").c_str()) == 0);
+  check_cifar10(load_cifar(folder, "CIFAR10"));
+  check_cifar10(load_cifar(archive, "CIFAR10"));
+  folder.write("CIFAR10/cifar-10-batches-py/data_batch_2", pickled_batch({1, 2}, record(1, "")));
+  CHECK_THAT(error_of([&] { load_cifar(folder, "CIFAR10"); }),
+             Catch::Contains("cifar-10-batches-py/data_batch_2: 2 and 2 labels, and 3072 pixels"));
+}
+
 TEST_CASE("CIFAR-10 from its files and from the archive") {
   const Variable cache("NEON_CACHE_DIR", "/nonexistent/cache");
   const TempDir folder, archive;
