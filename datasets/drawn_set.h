@@ -18,7 +18,9 @@ class DrawnSet : public Parametrized<Dataset, P> {
     out.source = source();
     out.train = draw(this->params.ntrain, Stream(seed, text(streams(), "/train")));
     out.test = draw(this->params.ntest, Stream(seed, text(streams(), "/test")));
-    return this->finish(std::move(out), context);
+    DataContext drawn = context;
+    drawn.some_classes = true;  // classes may be missing among few samples
+    return this->finish(std::move(out), drawn);
   }
 
   DataCheck check(const DataContext&) const override {

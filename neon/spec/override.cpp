@@ -134,11 +134,14 @@ Setting& item_called(Setting& list, const std::string& key) {
 
 std::string shown_path(const Setting& at) { return at.path.empty() ? "the top level" : at.path; }
 
-// Whether it is an output of several, outputs.NAME, in its short form: a cost alone.
-bool is_short_output(const Setting& at) {
+// Whether it is an output of several, outputs.NAME.
+bool is_output(const Setting& at) {
   constexpr std::string_view kOutputs = "outputs.";
-  return at.path.starts_with(kOutputs) && at.path.find('.', kOutputs.size()) == at.path.npos && !class_of(at).empty();
+  return at.path.starts_with(kOutputs) && at.path.find('.', kOutputs.size()) == at.path.npos;
 }
+
+// Whether it is one in its short form: a cost alone.
+bool is_short_output(const Setting& at) { return is_output(at) && !class_of(at).empty(); }
 
 // Keys of an output beside those of its cost (neon/train/net_outputs.h).
 bool is_key_of_output(std::string_view key) {
@@ -214,7 +217,8 @@ Setting& child(Setting& at, const Step& step, bool is_last) {
     if (Setting* found = mapping->find(step.key)) return *found;
     std::ranges::copy(mapping->keys(), std::back_inserter(keys));
   }
-  if (!is_last)
+  const bool gets_weights = step.key == "class_weights" && (inside.path.empty() || is_output(inside));
+  if (!is_last && !gets_weights)
     refuse("there is no '", step.key, "' in ", shown_path(inside),
            is_layer(at, step.key) ? text("; did you mean layers.", step.key) : did_you_mean(step.key, keys),
            keys.empty() ? "" : text(" (keys: ", list_text(keys), ")"));

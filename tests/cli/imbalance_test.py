@@ -1,5 +1,7 @@
 #!/usr/bin/python3
 """Classes of different sizes: weights of classes, balanced sampling, and the line of `neon check` about them."""
+import re
+
 import numpy as np
 
 import support
@@ -32,6 +34,26 @@ class Imbalance(Case):
                       self.neon("check", spec).out)
         self.photos(dog=15)
         self.assertNotIn("times as many", self.neon("check", spec).out)
+
+    def test_the_weight_of_one_class_may_be_set_alone(self):
+        rng = np.random.default_rng(3)
+        self.write("t.csv", "a,k,p\n" + "".join(f"{v:.4f},{'xyz'[i % 3]},{v:.4f}\n" for i, v in enumerate(rng.normal(size=60))))
+        end = "optimizer: Adam\nbatch_size: 12\nepochs: 1\n"
+        one = self.write("one.yaml", "dataset: {CSV: {path: t.csv, target: k, ignore: [p]}}\nlayers: [Affine: {nout: 3, activation: Softmax}]\n"
+                         "cost: CrossEntropyMulti\n" + end)
+        two = self.write("two.yaml", "dataset: {CSV: {path: t.csv, targets: {k: classes, p: number}}}\nlayers:\n"
+                         "  - Affine: {name: k, nout: 3, inputs: data, activation: Softmax}\n  - Affine: {name: p, nout: 1, inputs: data}\n"
+                         "outputs: {k: {cost: CrossEntropyMulti}, p: MeanSquared}\n" + end)
+        for spec, key in (one, "class_weights"), (two, "outputs.k.class_weights"):
+            begins = lambda *more: re.search(r"cost +begins at (\S+);", self.neon("check", "-r", "1", spec, *more).out)[1]
+            weighted = begins("--set", key + "={y: 3}")
+            self.assertNotEqual(weighted, begins())
+            self.assertEqual(begins("--set", key + ".y=3"), weighted)
+
+    def test_drawn_data_may_lack_classes(self):
+        spec = self.write("d.yaml", "dataset: {UniformRandom: {ntrain: 64, nin: 10, nout: 100}}\nlayers: [Affine: {nout: 100, activation: Softmax}]\n"
+                          "cost: CrossEntropyMulti\noptimizer: Adam\nbatch_size: 32\nepochs: 1\n")
+        self.assertNotIn("no training sample", self.neon("bench", "--iterations", "1", spec).err)
 
     def test_every_kind_of_data_shows_uneven_classes(self):
         kinds = np.array([0] * 60 + [1] * 6)
