@@ -48,5 +48,7 @@ int64_t width_of(const std::vector<ColumnCode>& codes);
 
 // 0 or 1 of "true", "yes", "on", "t", "y", "1" and their opposites, in any letter case; -1 of other texts.
 int boolean_of(std::string_view cell);
+// How to mend such texts where a target should be a number.
+constexpr const char* kBooleanTarget = "; write 1 and 0, or say task: classes";
 
 }  // namespace neon

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "datasets/column_code.h"
 #include "datasets/f32_steps.h"
 #include "datasets/reconstruction.h"
 #include "datasets/series_table.h"
@@ -191,13 +192,15 @@ void CsvTargets::take_labels(const Table& table, size_t k, auto&& put) const {
 
 void CsvTargets::take_numbers(const Table& table, size_t k, auto&& put) const {
   double value = 0;
-  const std::string advice =
-      several_ ? text("; targets: {", columns_[k].target.name, ": classes} takes texts") : std::string();
+  const auto advice = [&](std::string_view cell) {
+    if (several_) return text("; targets: {", columns_[k].target.name, ": classes} takes texts");
+    return std::string(boolean_of(cell) < 0 ? "" : kBooleanTarget);
+  };
   for (size_t row = 0; row < table.targets[k].size(); ++row) {
     const std::string_view cell = table.targets[k][row];
     if (table.has_point(row, k)) fail_at_point(table, k, row);
     if (!parse_f32(cell, value))
-      table.fail_at_target(row, k, text(table.target_text(k), ": ", no_f32_text(cell, missing_, advice.c_str())));
+      table.fail_at_target(row, k, text(table.target_text(k), ": ", no_f32_text(cell, missing_, advice(cell))));
     put(row, value);
   }
 }

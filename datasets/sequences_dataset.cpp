@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "datasets/column_code.h"
 #include "datasets/f32_steps.h"
 #include "datasets/file.h"
 #include "datasets/labels.h"
@@ -212,7 +213,8 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
     const std::string& cell = all.target(row);
     double value = 0;
     if (!classes) {
-      if (!parse_f32(cell, value)) all.fail_at(row, "the target: " + no_f32_text(cell, MissingMarks()));
+      const char* const advice = boolean_of(cell) < 0 ? "" : kBooleanTarget;
+      if (!parse_f32(cell, value)) all.fail_at(row, "the target: " + no_f32_text(cell, MissingMarks(), advice));
       return value;
     }
     const int64_t found = classes->find(cell);

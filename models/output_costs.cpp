@@ -25,6 +25,12 @@ const char* costs_for(TargetKind kind) {
   return "MeanSquared compares numbers";
 }
 
+// The way to a class for one who has a number of 0 or 1 and a cost of classes or labels.
+std::string way_to_class(const Cost& cost, const std::string& name, TargetKind kind) {
+  if (kind != TargetKind::number || !(cost.suits(TargetKind::labels) || cost.suits(TargetKind::classes))) return "";
+  return text("; 0 and 1 can be classes: targets: {", name, ": classes} of a table, whole numbers of an array");
+}
+
 const char* article_of(TargetKind kind) { return kind == TargetKind::number ? "a number" : "of classes"; }
 
 }  // namespace
@@ -52,7 +58,8 @@ std::string OutputCosts::objection(const std::vector<OutputForm>& outputs, int64
     const Part& part = parts_[i];
     if (!part.cost->suits(form.kind))
       return text(part.name, ": the target is ", form.kind == TargetKind::labels ? "labels" : article_of(form.kind),
-                  ", and ", part.cost_name, " does not compare these; ", costs_for(form.kind));
+                  ", and ", part.cost_name, " does not compare these; ", costs_for(form.kind),
+                  way_to_class(*part.cost, part.name, form.kind));
     if (const std::string line = part.cost->objection({form}, form.classes); !line.empty())
       return text(part.name, ": ", line);
   }

@@ -357,6 +357,7 @@ epochs: 60
                 ("outputs.price.layer", "prcie", "s.yaml:6:10: outputs.price: no layer is named 'prcie'; did you mean price?"),
                 ("outputs.grade.layer", "price", "outputs.grade: takes the output of 'price', as price does"),
                 ("outputs.price.cost", "CrossEntropyMulti", "outputs: price: the target is a number, and CrossEntropyMulti does not compare these; MeanSquared"),
+                ("outputs.price.cost", "CrossEntropyBinary", "; 0 and 1 can be classes: targets: {price: classes} of a table"),
                 ("outputs.grade.cost", "MeanSquared", "outputs: grade: the target is of classes, and MeanSquared does not compare these; CrossEntropyMulti"),
                 ("outputs.grade.cost", "{CrossEntropyMulti: {scale: 2}}", "`scale` of one of several costs would be its weight"),
                 ("outputs.price.metrics", "[Accuracy]", "outputs: price: Accuracy: needs classes, the data set has none"),

@@ -198,6 +198,13 @@ class Tables(Case):
             self.refused(3, "check", "d.yaml", "--set", "dataset.columns={}", says=which)
         self.neon("check", "d.yaml", "--set", "dataset.columns={when: month_first}")
 
+    def test_truth_is_no_number_to_regress_to(self):
+        self.write("t.csv", "id,a,y\n" + "".join(f"s{i // 2},{i},{'true' if i % 3 else 'false'}\n" for i in range(40)))
+        mend = "expected a number, found 'false'; write 1 and 0, or say task: classes"
+        for data in "CSV: {path: t.csv, ignore: [id], task: regression}", "Sequences: {path: t.csv, id: id, target: y, each_step: true, task: regression}":
+            spec = self.write("s.yaml", f"dataset: {{{data}}}\n" + NET)
+            self.refused(3, "check", spec, says=mend)
+
     def test_an_array_cannot_stand_for_a_table_of_categories(self):
         self.write_table()
         self.neon("-r", "1", "-e", "1", "-s", "m", "t.yaml")
