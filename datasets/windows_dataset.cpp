@@ -254,6 +254,7 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
       for (int64_t t = 0; t < steps; ++t)
         for (int64_t c = 0; c < series.features; ++c) *input++ = at(begin + t, c);
       const int64_t from = begin + (params.each_step ? params.horizon : steps);
+      out.numbers.push_back(from);  // people look for the row of the first target
       for (int64_t t = 0; t < behind; ++t)
         for (const int64_t c : columns) *target++ = at(from + t, c);
     }
