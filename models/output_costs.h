@@ -47,6 +47,7 @@ class OutputMetric : public Metric {
   bool of_sequences() const override { return metric_.of_sequences(); }
   bool of_objects() const override { return metric_.of_objects(); }
   bool keeps_samples() const override { return metric_.keeps_samples(); }
+  bool of_two_kinds() const override { return metric_.of_two_kinds(); }
   bool in_own_units(int rules) const override { return metric_.in_own_units(rules); }
   std::vector<double> finish(const std::vector<std::vector<double>>& sums, double samples) const override {
     return metric_.finish(sums, samples);

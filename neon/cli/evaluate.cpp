@@ -71,6 +71,18 @@ void check_kept(const CommandLine& line, const KeptOutcome& kept) {
          "out");
 }
 
+// Prints what was left out of the data, and why a metric that takes two kinds of samples apart has no value.
+void print_notes(const Data& data, const Experiment& experiment, const std::map<std::string, double>& results) {
+  for (const std::string& message : left_out_messages(data)) print_message(message);
+  if (!std::isfinite(results.at("cost"))) return;
+  for (const Metric* metric : experiment.metrics())
+    for (const Metric::Result& result : metric->results())
+      if (const auto found = results.find(result.name);
+          metric->of_two_kinds() && found != results.end() && std::isnan(found->second))
+        print_message(
+            text("note: ", result.name, " takes two kinds of samples apart, and these samples are all of one"));
+}
+
 void print_row(const std::map<std::string, double>& results) {
   std::vector<std::string> names, numbers;
   for (const auto& [name, value] : results) names.push_back(name), numbers.push_back(number(value));
@@ -202,7 +214,7 @@ int run_eval(const CommandLine& given) {
     const SlowNote note("evaluating ...");
     return evaluator->run();
   }();
-  for (const std::string& message : left_out_messages(data)) print_message(message);
+  print_notes(data, experiment, results);
   print_results(line, kept.targets(data, experiment.params.outputs, evaluator->kept()), results,
                 text(set.name, ": ", results_text(results, experiment, set.name), "  (", data.source, ", ",
                      evaluator->samples_counted(), " samples)"));

@@ -184,6 +184,28 @@ class Evaluate(Case):
         self.assertIn(f" (sample {wanted['largest_at']})\n", text)
         self.assertRegex(text, r"(?m)^ +residuals: 5 % [-\d.]+, 25 % [-\d.]+, 50 % ")
 
+    def test_the_largest_residual_of_windows_is_at_its_row(self):
+        series = np.sin(np.arange(80))
+        series[33] = 40
+        self.write("w.csv", "v\n" + "".join(f"{v:.5f}\n" for v in series))
+        self.write("w.yaml", "dataset: {Windows: {path: w.csv, steps: 4, stride: 1, test: 0, standardize: false}}\n"
+                   "layers: [Reshape: 4, Affine: {nout: 1, init: {Constant: 0}}]\ncost: MeanSquared\n"
+                   "optimizer: {SGD: {learning_rate: 0}}\nepochs: 1\nbatch_size: 8\n")
+        self.neon("-r", "1", "-s", "w", "w.yaml")
+        self.assertIn(" (sample 33)\n", self.neon("eval", "w", "w.csv", "--report").out)
+
+    def test_a_metric_without_samples_of_both_kinds_says_so(self):
+        rng = np.random.default_rng(2)
+        x = rng.normal(size=60)
+        self.write("b.csv", "a,y\n" + "".join(f"{v:.4f},{int(v > 0)}\n" for v in x))
+        self.write("o.csv", "a,y\n" + "".join(f"{v:.4f},1\n" for v in x))
+        self.write("b.yaml", "dataset: {CSV: {path: b.csv, test: 0}}\nlayers: [Affine: {nout: 2, activation: Softmax}]\n"
+                   "cost: CrossEntropyMulti\nmetrics: [AUC]\noptimizer: Adam\nepochs: 1\nbatch_size: 8\n")
+        self.neon("-r", "1", "-s", "b", "b.yaml")
+        note = "note: AUC_POS_1 takes two kinds of samples apart, and these samples are all of one\n"
+        self.assertNotIn(note, self.neon("eval", "b", "b.csv").err)
+        self.assertIn(note, self.neon("eval", "b", "o.csv").err)
+
     def test_samples_of_a_page_are_in_the_units_of_the_data(self):
         del self.environment["NEON_NO_RUN_FOLDER"]
         rng = np.random.default_rng(7)
