@@ -155,15 +155,18 @@ struct ComparePart {
   std::vector<CompareRow> rows;
 };
 
-// Columns are as wide as their widest value.
+constexpr size_t kWidestColumn = 48;
+
+// Columns are as wide as their widest value, up to a limit. A longer value moves those behind it in its row.
 void print_parts(const std::vector<ComparedRun>& runs, const std::vector<ComparePart>& parts) {
   CompareRow head;
   for (const ComparedRun& one : runs) head.values.push_back(one.name);
   size_t name_width = 28;
   std::vector<size_t> widths(runs.size(), 24);
   const auto widen = [&](const CompareRow& row) {
-    name_width = std::max(name_width, row.name.size());
-    for (size_t r = 0; r < runs.size(); ++r) widths[r] = std::max(widths[r], row.values[r].size());
+    name_width = std::max(name_width, std::min(row.name.size(), kWidestColumn));
+    for (size_t r = 0; r < runs.size(); ++r)
+      widths[r] = std::max(widths[r], std::min(row.values[r].size(), kWidestColumn));
   };
   const auto print_row = [&](const CompareRow& row) {
     std::string line = formatted("  %-*s", int(name_width), row.name.c_str());

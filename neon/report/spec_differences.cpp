@@ -181,10 +181,31 @@ std::string brief_text(const Setting& setting) {
   return is_object(short_one) ? out.substr(1, out.size() - 2) : out;  // without the outer braces
 }
 
+namespace {
+
+// Whether no spec has a value in both rows.
+bool are_apart(const Difference& one, const Difference& other) {
+  for (size_t r = 0; r < one.values.size(); ++r)
+    if (!one.values[r].empty() && !other.values[r].empty()) return false;
+  return true;
+}
+
+}  // namespace
+
 std::vector<Difference> spec_differences(const std::vector<const Setting*>& specs) {
   Differences found(specs.size());
   found.walk("", specs);
-  return std::move(found.rows);
+  // Items that are not each other's may have one index in their lists: they share a row.
+  std::vector<Difference> out;
+  for (Difference& row : found.rows) {
+    const auto same = std::ranges::find_if(
+        out, [&](const Difference& other) { return other.key == row.key && are_apart(other, row); });
+    if (same == out.end()) out.push_back(std::move(row));
+    else
+      for (size_t r = 0; r < row.values.size(); ++r)
+        if (!row.values[r].empty()) same->values[r] = std::move(row.values[r]);
+  }
+  return out;
 }
 
 }  // namespace neon

@@ -102,6 +102,17 @@ class Compare(support.Case):
                 part[name] = values
         return out
 
+    def test_other_layers_of_one_place_share_a_line(self):
+        self.neon("-r", "1", "-e", "1", self.spec())
+        with open(self.path("s.yaml")) as file:
+            content = file.read()
+        for name, layer in ("t", "BatchNorm"), ("u", "Dropout: 0.75"):
+            self.write(f"{name}.yaml", content.replace("layers:\n", f"layers:\n  - {layer}\n"))
+            self.neon("-r", "1", "-e", "1", f"{name}.yaml")
+        said = self.neon("compare", "runs/s-1", "runs/t-1", "runs/u-1").out
+        rows = [line for line in said.splitlines() if re.match(r"  layers\[0\] ", line)]
+        self.assertEqual([re.split("  +", row.strip()) for row in rows], [["layers[0]", "-", "BatchNorm", "Dropout: 0.75"]], said)
+
     def test_a_layer_of_one_run_alone_is_one_line(self):
         self.neon("-r", "1", "-e", "1", self.spec())
         with open(self.path("s.yaml")) as file:
