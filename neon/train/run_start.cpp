@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
+#include <iterator>
 
 #include "backends/elementwise/kernels.h"
 #include "neon/core/counted.h"
@@ -41,12 +43,37 @@ std::vector<std::string> differences(const Position& then, const Position& here)
   return out;
 }
 
+// Whether an entry of that key, anywhere in a resolved spec, has a value of which `is_meant` is true.
+bool has_entry(const Setting& at, std::string_view key, auto&& is_meant) {
+  for (const Setting& item : at.items)
+    if (has_entry(item, key, is_meant)) return true;
+  for (const Setting::Entry& entry : at.entries)
+    if ((entry.key == key && is_meant(entry.value)) || has_entry(entry.value, key, is_meant)) return true;
+  return false;
+}
+
+// Changes of the arithmetic since data rules 9 that the spec of an older run meets.
+std::vector<std::string> newer_arithmetic(const StoredRun& stored) {
+  std::vector<std::string> out;
+  if (stored.meaning.rules >= kRulesOfStepClasses) return out;
+  const auto below_one = [](const Setting& value) { return value.is_scalar() && std::atof(value.value.c_str()) < 1; };
+  const auto drops = [](const Setting& value) { return value.is_scalar() && std::atof(value.value.c_str()) > 0; };
+  const auto is_there = [](const Setting&) { return true; };
+  if (has_entry(stored.spec, "layer_decay", below_one))
+    out.push_back("note: layer_decay now counts depth along branches; rates of a net with branches differ from before");
+  if (stored.meaning.sequence &&
+      (has_entry(stored.spec, "Dropout", is_there) || has_entry(stored.spec, "dropout", drops)))
+    out.push_back("note: Dropout now numbers its draws by sample and step; it drops other numbers than before");
+  return out;
+}
+
 void resume_from(const StoredRun& stored, const std::string& source, int64_t accumulate, RunStart& start) {
   const Position here = start.position, &then = stored.position;
   if (!same_data(here.data, then.data))
     fail(ErrorKind::data, source, ": the data are not those that the run began with: then ", then.data, ", now ",
          here.data, "; put the former data back, or start another run from these weights with --model_file");
   start.notes = differences(then, here);
+  std::ranges::move(newer_arithmetic(stored), std::back_inserter(start.notes));
   start.position = then;
   if (then.updates < 0) start.position.updates = (then.step - then.skipped) / accumulate;  // of an older neon
   start.position.threads = std::min(here.threads, then.threads);

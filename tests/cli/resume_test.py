@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Runs that are resumed: what they keep, what may be set anew, and where their files are."""
+import json
 import os
 import re
 import shutil
@@ -8,7 +9,7 @@ import h5py
 import numpy as np
 
 import support
-from support import Case, tensors
+from support import Case, parts, sealed, tensors
 
 
 class Resume(Case):
@@ -17,6 +18,22 @@ class Resume(Case):
         self.assertIn(f", {seed}\n", self.neon("resume", "--deterministic", "-e", "5", "m").out)
         self.neon("--deterministic", "-s", "m", "s.yaml")
         self.assertIn(", seed 0\n", self.neon("resume", "-e", "5", "m").out)
+
+    def test_runs_of_an_older_arithmetic_say_what_differs(self):
+        self.write("s.yaml", "dataset: {CopyTask: {length: 4, symbols: 4, ntrain: 40, ntest: 8}}\nlayers: [GRU: {output_size: 4}, "
+                   "Dropout: 0.5, Affine: {nout: 4, activation: Softmax}]\ncost: CrossEntropyMulti\n"
+                   "optimizer: {Adam: {layer_decay: 0.5}}\nbatch_size: 8\nepochs: 1\n")
+        self.neon("-r", "1", "-s", "m.safetensors", "s.yaml")
+        content = self.read("m.safetensors")
+        text, header, _ = parts(content)
+        words = "note: layer_decay now counts depth", "note: Dropout now numbers its draws"
+        for rules in 9, 8:
+            data = json.loads(header["__metadata__"]["neon.data"])
+            header["__metadata__"]["neon.data"] = json.dumps({**data, "rules": rules})
+            self.write("m.safetensors", sealed(header, content[8 + len(text):]))
+            said = self.neon("resume", "-e", "2", "m.safetensors").err
+            for word in words:
+                self.assertEqual(word in said, rules == 8, said)
 
     def test_resume_of_a_run_that_is_done(self):
         self.neon("-e", "3", "-s", "m.safetensors", self.spec())
