@@ -206,8 +206,11 @@ TEST_CASE("classes without a training sample are a warning that names them") {
   };
   CHECK(of_several("100").empty());
   CHECK_THAT(of_several("34"), Catch::Contains(several + ": the target 'c': no training sample is of class '"));
-  CHECK(warned("UniformRandom", {{"ntrain", "1"}, {"nout", "13"}, {"seed", "1"}})
+  const std::string many = dir.write("m.csv", table_of(std::vector<int64_t>(13, 1)));
+  CHECK(warned("CSV", {{"path", many}, {"test", "0"}, {"subset_pct", "8"}})
             .ends_with(" and 2 more; the net cannot learn what it never sees"));
+  // A drawn set lacks classes by accident, and may be as large as one likes.
+  CHECK(warned("UniformRandom", {{"ntrain", "1"}, {"nout", "13"}, {"seed", "1"}}).empty());
   context.some_classes = true;  // of a net that is evaluated, and learns nothing
   CHECK(warned("CSV", {{"path", path}, {"test", "0"}, {"subset_pct", "15"}}).empty());
 }
