@@ -183,7 +183,7 @@ DETECTION = {"detection/shapes-ssd": conv(3, 3, 16, 2) + conv(3, 16, 32, 2) + co
              conv(1, 48, 6, 1) + conv(1, 48, 24, 1) + conv(4, 48, 64, 1) + conv(1, 64, 3 + 1 + 4, 1)}
 
 # For want of their data, or of the hours.
-UNMEASURED = {*TIMED_SEQUENCES, "bench/unet", "text/imdb-lstm", "text/ptb-words", "convnet/cifar10-allcnn",
+UNMEASURED = {*TIMED_SEQUENCES, "text/imdb-lstm", "text/ptb-words", "convnet/cifar10-allcnn",
               "convnet/cifar10-msra", "convnet/finetune", "convnet/i1k-alexnet-lrn", "mlp/mnist-branch", "mlp/mnist-merge",
               "mlp/mnist-small", "autoencoder/mnist-balanced", "autoencoder/mnist-denoising", "gan/mnist-dcgan", "gan/mnist-wgan", "rbm/mnist-dbn",
               "rbm/mnist-rbm"}
