@@ -207,6 +207,12 @@ std::vector<std::string> Experiment::advice(const StepGraph& graph, const DataLa
   if (const int64_t usual = ExperimentParams().batch_size; !places_.contains("batch_size") && params.batch_size < usual)
     out.push_back(text("note: batch_size: ", params.batch_size, ", the whole training set, which is smaller than the ",
                        "default of ", usual, "; the spec may give another"));
+  const Rule* const rule = phases_.back().source.rule;
+  if (rule && rule->players() == 1 && phases_.size() == 1 && params.freeze.empty())
+    if (const auto kept = std::ranges::find(graph.parameters, false, &Parameter::trained);
+        kept != graph.parameters.end())
+      warn("rule", text("rule: it trains the last layer alone, and ", kept->owner,
+                        " keeps its initial weights; `phases` train layers one after the other"));
   if (!cost()) return out;
   if (const std::string line = cost()->advice(graph.outputs, layout.classes); !line.empty())
     warn(params.cost ? "cost" : "outputs",

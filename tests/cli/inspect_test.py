@@ -269,6 +269,19 @@ class Inspection(Case):
         self.assertNotIn("forward", out)
         self.refused(2, "bench", "--inference", spec, says="--inference is for a net with a cost")
 
+    def test_layers_that_a_rule_leaves_untrained_are_named(self):
+        head = "dataset: {Digits: {ntrain: 60, ntest: 20}}\nrule: ContrastiveDivergence\noptimizer: Adam\nbatch_size: 20\n"
+        first, second = "RBM: {name: a, nout: 8}", "RBM: {name: b, nout: 4}"
+        two = self.write("two.yaml", head + f"layers: [{first}, {second}]\nepochs: 1\n")
+        says = "warning: two.yaml:2:7: rule: it trains the last layer alone, and a keeps its initial weights"
+        for verb in ["check"], []:
+            self.assertIn(says, self.neon(*verb, two, "-b", "cpu", "-r", "1").err)
+        one = self.write("one.yaml", head + f"layers: [{first}]\nepochs: 1\n")
+        phases = self.write("phases.yaml", head + f"layers: [{first}, {second}]\nphases: [{{name: one, epochs: 1, layers: [{first}]}}, "
+                                                  "{name: two, epochs: 1}]\n")
+        for spec in one, phases:
+            self.assertNotIn("initial weights;", self.neon("check", spec, "-b", "cpu", "-r", "1").err)
+
     def test_no_player_of_a_gan_is_frozen(self):
         for name in "dcgan", "wgan":
             path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "gan", f"mnist-{name}.yaml")
