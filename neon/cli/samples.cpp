@@ -63,6 +63,28 @@ Tensor read_array(const std::string& path, Format format, const StoredData& stor
   return without_mean(arranged(inputs_like(stored, raw, path), stored, path), stored);
 }
 
+Shape without_ones(const Shape& shape) {
+  std::vector<int64_t> sizes;
+  std::ranges::copy_if(shape, std::back_inserter(sizes), [](int64_t size) { return size != 1; });
+  return Shape(sizes);
+}
+
+// Refuses samples of another shape. Rows have all numbers in the order of the net's samples. Axes of one element may be
+// missing or more, unless they are the steps or features of a sequence.
+void check_shape(const Shape& sample, const StoredData& stored, const std::string& name) {
+  const Shape& wanted = stored.sample;
+  const Shape numbers = without_ones(sample);
+  const bool is_row = stored.sequence ? sample.rank() < 2 : numbers.rank() < 2;
+  const bool may_differ = !stored.sequence || sample.rank() != wanted.rank();
+  if (sample.elements() != wanted.elements())
+    fail(ErrorKind::data, name, ": samples of ", sample.elements(), " numbers, the net takes ", wanted.elements(), " ",
+         wanted);
+  if (is_row || sample == wanted || sample == stored.stored_sample()) return;
+  if (may_differ && numbers == without_ones(wanted)) return;
+  fail(ErrorKind::data, name, ": its samples are ", sample, ", the net takes ", wanted,
+       stored.sequence && wanted.rank() == 2 ? ", steps before features" : "");
+}
+
 // Samples of a file that is read when they are asked for.
 class ArraySamples : public SampleSource {
  public:
@@ -85,9 +107,7 @@ class ArraySamples : public SampleSource {
     if (stored_.tokens > 0) all_ = token_rows(all_, stored_.tokens, stored_.ragged, name_);
     const int64_t count = all_.shape().rank() ? all_.shape()[0] : 0;
     if (count == 0) fail(ErrorKind::data, name_, ": holds no samples");
-    if (const int64_t features = all_.elements() / count; features != stored_.sample.elements())
-      fail(ErrorKind::data, name_, ": samples of ", features, " numbers, the net takes ", stored_.sample.elements(),
-           " ", stored_.sample);
+    check_shape(all_.shape().slice(1, all_.shape().rank()), stored_, name_);
   }
 
   std::function<Tensor()> read_;  // null once it has
@@ -96,12 +116,6 @@ class ArraySamples : public SampleSource {
   Tensor all_;
   int64_t at_ = 0;
 };
-
-Shape without_ones(const Shape& shape) {
-  std::vector<int64_t> sizes;
-  std::ranges::copy_if(shape, std::back_inserter(sizes), [](int64_t size) { return size != 1; });
-  return Shape(sizes);
-}
 
 // Whether samples of this shape are images (H,W,C). Rows, and images with as many channels as rows and columns, are
 // taken for what the arrays were that the net was trained with.

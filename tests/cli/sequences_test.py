@@ -191,6 +191,26 @@ class Sequences(Case):
         self.write("names.csv", "loads\n1\n2\n3\n4\n")
         self.refused(2, "predict", "w.safetensors", "names.csv", says="has no column 'load'; did you mean loads?")
 
+    def test_arrays_of_as_many_numbers_in_another_shape_are_refused(self):
+        """Their steps and features, or the axes of images and volumes, would be others."""
+        rng = np.random.default_rng(0)
+        for sample, others in (((5, 3), ((3, 5), (15, 1), (1, 15))), ((4, 1), ((1, 4),)), ((4, 6), ((6, 4), (3, 8))),
+                               ((2, 4, 3), ((4, 2, 3), (6, 4)))):
+            x = rng.normal(size=(6, *sample)).astype("f4")
+            np.savez(self.path("a.npz"), x_train=x, y_train=np.arange(6) % 2)
+            are_steps = sample in ((5, 3), (4, 1))
+            self.neon(self.spec(f"dataset: {{NPZ: {{path: a.npz, sequences: {str(are_steps).lower()}}}}}\nlayers:\n"
+                                + "  - RecurrentLast\n" * are_steps + "  - Affine: {nout: classes, activation: Softmax}\n"
+                                "cost: CrossEntropyMulti\noptimizer: {Adam: {learning_rate: 0.03}}\nbatch_size: 2\nepochs: 1\n", "a.yaml"),
+                      "-r", "1", "-s", "a.safetensors", "--overwrite")
+            np.save(self.path("right.npy"), x)
+            np.save(self.path("flat.npy"), x.reshape(6, -1))
+            right = self.neon("predict", "a.safetensors", "right.npy").out
+            if not are_steps: self.assertEqual(self.neon("predict", "a.safetensors", "flat.npy").out, right)
+            for other in others:
+                np.save(self.path("other.npy"), x.reshape(6, *other))
+                self.refused(3, "predict", "a.safetensors", "other.npy", says="other.npy: its samples are (" + ", ".join(map(str, other)))
+
     def test_the_rows_of_an_id_have_a_class(self):
         table = "who,x,kind\n" + "".join(f"{who}{i},{x},{kind}\n" for t in range(4) for i in range(8)
                                          for who, x, kind in (("a", t + i, "up"), ("b", i - t, "down")) if t < 2 + i % 3)
