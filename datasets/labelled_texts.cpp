@@ -91,18 +91,37 @@ void drop_marks(LabelledTexts& all) {
 
 }  // namespace
 
+namespace {
+
+// The texts of a folder or table to test with.
+std::vector<LabelledText> texts_to_test(const std::string& path, const LabelledTextParams& params,
+                                        const DataContext& context) {
+  for (const std::string& place : context.places_of(params.test))
+    if (folder_exists(place)) return texts_of_folder(place, context).train;
+  const std::string test = find_data_file(params.test, context);
+  warn_of_same_file(path, test, "test", context);
+  return texts_of_table(test, params, context);
+}
+
+}  // namespace
+
 LabelledTexts labelled_texts_at(const std::string& path, const LabelledTextParams& params, const DataContext& context) {
-  if (folder_exists(path)) return texts_of_folder(path, context);
   LabelledTexts out;
-  out.source = path;
-  out.train = texts_of_table(path, params, context);
+  if (folder_exists(path)) out = texts_of_folder(path, context);
+  else out.source = path, out.train = texts_of_table(path, params, context);
   double part = 0;
-  if (!parse_number(params.test, part)) {
-    const std::string test = find_data_file(params.test, context);
-    warn_of_same_file(path, test, "test", context);
-    out.test = texts_of_table(test, params, context);
-  }
+  if (!out.has_test && !parse_number(params.test, part)) out.test = texts_to_test(path, params, context);
   return out;
+}
+
+void check_folder_params(const LabelledTextParams& params, const std::string& path, const LabelledTexts& texts) {
+  if (!folder_exists(path)) return;
+  for (const auto& [name, given] : {std::pair{"header", params.header}, {"text", params.text}, {"label", params.label}})
+    if (given != kAutoColumn)
+      fail(ErrorKind::config, name, ": ", given, " is for a table, and ", path, " is a folder; leave it out");
+  if (texts.has_test && params.test != kAutoColumn)
+    fail(ErrorKind::config, "test: ", params.test, ": ", path, " has texts to test with in a folder of their own; ",
+         "leave test out, or move that folder elsewhere");
 }
 
 Data data_of_texts(LabelledTexts given, const LabelledTextParams& params, const DataContext& context) {
@@ -169,7 +188,9 @@ class TextClasses : public Parametrized<Dataset, TextClassesParams> {
   Data read(const std::string& path, const DataContext& context) const {
     LabelledTextParams own = params;
     own.test = test_part(params.test, common);
-    return finish(data_of_texts(labelled_texts_at(path, own, context), own, context), context);
+    LabelledTexts texts = labelled_texts_at(path, own, context);
+    check_folder_params(params, path, texts);
+    return finish(data_of_texts(std::move(texts), own, context), context);
   }
   std::string find(const DataContext& context, std::string& missing) const {
     for (const std::string& place : context.places_of(params.path))

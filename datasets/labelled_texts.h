@@ -14,7 +14,7 @@ struct LabelledTextParams : VocabularyParams {
   std::string text = kAutoColumn, label = kAutoColumn, header = "auto", test = "auto";
   LabelledTextParams() {
     unit = "words";
-    vocabulary_size = 20000;
+    vocabulary_size = usual_size = 20000;
     lower_case = true;
   }
   static void describe(auto&& p) {
@@ -44,19 +44,23 @@ struct LabelledTexts {
   std::vector<LabelledText> train, test, validation;
   std::string source;                            // a folder or table
   bool points_apart = false, keeps_end = false;  // as of their Vocabulary
+  bool has_test = false;                         // a folder has texts to test with apart from the others
 };
 
 // The texts of a folder with train/CLASS/FILE, test/CLASS/FILE and val/CLASS/FILE, or with CLASS/FILE. Other folders
-// beside these are left out, with a warning. Where there are test texts, only their classes count; warnings name the
-// others. A data error where a folder has no texts.
+// beside these are left out, with a warning; those in the folder of a class are read. Where there are test texts, only
+// their classes count; warnings name the others. A data error where a folder has no texts.
 LabelledTexts texts_of_folder(const std::string& folder, const DataContext& context);
 // The texts of a table whose cells are separated by commas, or in a file named .tsv by tabs. A config error where the
 // first line may name the columns or be a text.
 std::vector<LabelledText> texts_of_table(const std::string& path, const LabelledTextParams& params,
                                          const DataContext& context);
 
-// The texts of either.
+// The texts of either. Texts to test with are those of params.test, unless the folder has its own.
 LabelledTexts labelled_texts_at(const std::string& path, const LabelledTextParams& params, const DataContext& context);
+// A config error where a parameter is for a table, and these texts are of the folder `path`; or where it asks for other
+// texts to test with than those that the folder has apart.
+void check_folder_params(const LabelledTextParams& params, const std::string& path, const LabelledTexts& texts);
 
 // The texts as tokens, padded. Training texts give vocabulary and classes; test texts are those of `given`, or a share
 // of its training texts.

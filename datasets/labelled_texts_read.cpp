@@ -15,26 +15,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Entries of a folder by name, without hidden ones.
-std::vector<std::string> names_in(const std::string& folder, bool folders) {
+// Folders in a folder by name, without hidden ones.
+std::vector<std::string> folders_in(const std::string& folder) {
   std::vector<std::string> out;
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
-    if (!name.starts_with('.') && (folders ? at->is_directory() : at->is_regular_file())) out.push_back(name);
+    if (!name.starts_with('.') && at->is_directory()) out.push_back(name);
   }
   if (error) fail(ErrorKind::data, folder, ": ", error.message());
   std::ranges::sort(out);
   return out;
 }
 
-// The texts of folder/CLASS/FILE.
+// The texts of folder/CLASS/FILE, and of folders below CLASS.
 std::vector<LabelledText> texts_by_class(const std::string& folder, const DataContext& context) {
   std::vector<LabelledText> out;
-  for (const std::string& label : names_in(folder, true)) {
+  for (const std::string& label : folders_in(folder)) {
     const std::string place = join_path(folder, label);
-    for (const std::string& name : names_in(place, false)) {
-      const std::string file = join_path(place, name);
+    for (const std::string& file : files_below(place)) {
+      if (context.rules < kRulesOfDeepTexts && fs::path(file).parent_path() != place) continue;
       context.check_may_read(file, folder);
       out.push_back({std::string(TextFile(file).text()), label, file});
     }
@@ -54,7 +54,7 @@ namespace {
 
 // The texts of train, test and val, as ImageFolder knows these folders. False: the folder has no part to train with.
 bool take_parts(const std::string& folder, const DataContext& context, LabelledTexts& out) {
-  const std::vector<std::string> names = names_in(folder, true);
+  const std::vector<std::string> names = folders_in(folder);
   if (!std::ranges::count(names, LabelledImage::train, part_named)) return false;
   std::vector<std::string> others;
   for (const std::string& name : names) {
@@ -82,7 +82,8 @@ LabelledTexts texts_of_folder(const std::string& folder, const DataContext& cont
   if (!take_parts(folder, context, out)) out.train = texts_by_class(folder, context);
   if (out.train.empty())
     fail(ErrorKind::data, folder, ": no texts; expected CLASS/FILE, or train/CLASS/FILE and test/CLASS/FILE");
-  if (out.test.empty()) return out;
+  out.has_test = !out.test.empty();
+  if (!out.has_test) return out;
   const std::set<std::string> tested = labels_of(out.test);
   for (const std::string& label : labels_of(out.train)) {
     if (tested.contains(label)) continue;

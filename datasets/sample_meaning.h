@@ -32,9 +32,11 @@ namespace neon {
 //  7: no line's end stands between the files of a text.
 //  8: whole numbers (n, T) beside arrays of sequences (n, T, F) or tokens (n, T) are values, not classes of steps; MSE
 //     and SSE are in the units of standardised targets.
-constexpr int kDataRules = 9;
+//  9: texts in folders below the folder of a class are left out.
+constexpr int kDataRules = 10;
 // The first rules with something.
-constexpr int kRulesOfTargetClasses = 7, kRulesOfMarks = 7, kRulesOfLines = 8, kRulesOfStepClasses = 9;
+constexpr int kRulesOfTargetClasses = 7, kRulesOfMarks = 7, kRulesOfLines = 8, kRulesOfStepClasses = 9,
+              kRulesOfDeepTexts = 10;
 
 // The columns of a table that samples were read from, so that they are found in another table.
 struct TableColumns {

@@ -36,7 +36,12 @@ struct ImdbParams : LabelledTextParams {
 
 class IMDB : public Parametrized<Dataset, ImdbParams> {
  public:
-  using Parametrized::Parametrized;
+  explicit IMDB(ImdbParams given) : Parametrized(std::move(given)) {
+    for (const auto& [name, value] :
+         {std::pair{"header", params.header}, {"text", params.text}, {"label", params.label}, {"test", params.test}})
+      if (params.fallback.empty() && value != kAutoColumn)
+        fail(ErrorKind::config, name, ": ", value, " is for the texts of fallback, which is not given; leave it out");
+  }
 
   Data load(const DataContext& context) const override {
     std::string path = find(context);

@@ -31,18 +31,6 @@ struct TextFilesParams : TextParams {
   }
 };
 
-// The files of a folder and of those below it, in the order of their paths.
-std::vector<std::string> files_below(const std::string& folder) {
-  std::vector<std::string> out;
-  std::error_code error;
-  for (std::filesystem::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    if (at->is_regular_file() && !at->path().filename().string().starts_with('.')) out.push_back(at->path().string());
-  if (error) fail(ErrorKind::data, folder, ": ", error.message());
-  if (out.empty()) fail(ErrorKind::data, folder, ": no files are in this folder");
-  std::ranges::sort(out);
-  return out;
-}
-
 struct FoundText {
   std::string path, text;
 };
@@ -79,7 +67,9 @@ FoundText find_text(const std::string& path, const TextFilesParams& params, cons
   for (const std::string& place : context.places_of(path)) {
     if (!folder_exists(place)) continue;
     FoundText out{place, ""};
-    for (const std::string& file : files_below(place)) {
+    const std::vector<std::string> files = files_below(place);
+    if (files.empty()) fail(ErrorKind::data, place, ": no files are in this folder");
+    for (const std::string& file : files) {
       context.check_may_read(file, path);
       read(file, out.text);
     }

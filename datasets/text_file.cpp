@@ -1,6 +1,7 @@
 #include "datasets/text_file.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "datasets/file.h"
 #include "datasets/gzip.h"
@@ -13,6 +14,7 @@ namespace {
 
 // Where a tar's first header has its mark.
 constexpr size_t kTarMark = 257;
+constexpr int kMostDepth = 20;  // of folders in a folder
 
 // Files of macOS, too, which lie beside the others in archives of its own.
 bool is_hidden(const std::string& name) {
@@ -49,6 +51,23 @@ std::vector<NamedText> files_of_zip(const std::string& path) {
 }
 
 }  // namespace
+
+std::vector<std::string> files_below(const std::string& folder) {
+  std::vector<std::string> out;
+  std::error_code error;
+  const auto options = std::filesystem::directory_options::follow_directory_symlink;
+  for (std::filesystem::recursive_directory_iterator at(folder, options, error), end; !error && at != end;
+       at.increment(error)) {
+    if (at.depth() > kMostDepth)
+      fail(ErrorKind::data, printable(at->path().string()), ": more than ", kMostDepth,
+           " folders deep; does a link lead back up?");
+    if (at->path().filename().string().starts_with('.')) at.disable_recursion_pending();
+    else if (at->is_regular_file()) out.push_back(at->path().string());
+  }
+  if (error) fail(ErrorKind::data, folder, ": ", error.message());
+  std::ranges::sort(out);
+  return out;
+}
 
 std::vector<NamedText> texts_of_archive(const std::string& path) {
   GzipReader reader(path);

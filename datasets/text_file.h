@@ -38,6 +38,9 @@ class TextFile {
   std::string head_;
 };
 
+// The files of a folder and of those below it, in the order of their paths; without hidden files and folders.
+std::vector<std::string> files_below(const std::string& folder);
+
 struct NamedText {
   std::string name, text;
 };

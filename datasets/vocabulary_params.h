@@ -10,6 +10,7 @@ namespace neon {
 struct VocabularyParams {
   std::string unit = "characters";
   int64_t vocabulary_size = 0, min_count = 1;
+  int64_t usual_size = 0;  // the default of vocabulary_size
   bool lower_case = false;
   std::string merges, vocabulary;
   static void describe(auto&& p) {

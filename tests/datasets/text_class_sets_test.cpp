@@ -1,5 +1,6 @@
 // Reviews of films, and questions about stories, in the forms of their files.
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <map>
 
 #include "support.h"
@@ -82,6 +83,58 @@ TEST_CASE("a folder of texts may have some to validate with, and a warning names
   // Texts to validate with are what there is to test with, as images are.
   const Data other = make("TextClasses", {{"path", dir / "b"}, {"steps", "4"}})->load(offline());
   CHECK((other.train.size() == 2 && other.validation.size() == 0 && other.test.size() == 2));
+}
+
+TEST_CASE("texts lie in the folder of a class or deeper, and hidden ones are left out") {
+  const TempDir dir;
+  for (const auto& [file, content] : {std::pair{"a/train/x/1.txt", "one"},
+                                      {"a/train/x/more/and/2.txt", "two"},
+                                      {"a/train/x/more/.3.txt", "three"},
+                                      {"a/train/y/.git/4.txt", "four"},
+                                      {"a/train/y/b/5.txt", "five"},
+                                      {"a/train/y/9.txt", "nine"},
+                                      {"a/test/x/8.txt", "eight"},
+                                      {"a/test/x/deep/6.txt", "six"},
+                                      {"a/test/y/7.txt", "seven"}})
+    dir.write(file, content);
+  std::filesystem::create_directory_symlink(dir / "a/train/x/more", dir / "a/train/y/linked");
+  const auto set = make("TextClasses", {{"path", dir / "a"}, {"steps", "4"}});
+  const Data data = set->load(offline());
+  CHECK(agrees(set->check(offline()), data));
+  Texts found;
+  for (int64_t i = 0; i < data.train.size(); ++i)
+    found.push_back(answer(data, data.train, i) + " " + words_in(data, data.train, i)[0]);
+  CHECK(found == Texts{"x one", "x two", "y nine", "y five", "y two"});
+  CHECK(data.test.size() == 3);
+  DataContext former = offline();
+  former.rules = kRulesOfDeepTexts - 1;
+  const Data before = make("TextClasses", {{"path", dir / "a"}, {"steps", "4"}})->load(former);
+  CHECK((before.train.size() == 2 && before.test.size() == 2));
+
+  std::filesystem::create_directory_symlink(dir / "a", dir / "a/train/y/up");
+  CHECK(error_of([&] { set->load(offline()); }).ends_with("folders deep; does a link lead back up?"));
+}
+
+TEST_CASE("parameters of a table are refused for a folder of texts, and other texts to test with beside its own") {
+  const TempDir dir;
+  for (const char* part : {"a/train", "a/test", "b", "c"})
+    for (const char* label : {"x", "y"}) dir.write(text(part, "/", label, "/1.txt"), text("text ", label));
+  const auto refusal = [&](Keys keys, const char* name = "TextClasses") {
+    return error_of([&] { make(name, keys)->load(offline()); });
+  };
+  for (const char* key : {"header", "text", "label"})
+    CHECK(refusal({{"path", dir / "b"}, {key, "true"}}).find("is for a table, and ") != std::string::npos);
+  for (const std::string& test : {std::string("0.5"), dir / "b"})
+    CHECK(refusal({{"path", dir / "a"}, {"test", test}}) ==
+          text("config: test: ", test, ": ", dir / "a",
+               " has texts to test with in a folder of their own; leave test out, or move that folder elsewhere"));
+  CHECK(refusal({{"label", "1"}}, "IMDB") ==
+        "config: label: 1 is for the texts of fallback, which is not given; leave it out");
+  // A folder without such texts takes those of another one.
+  const auto set = make("TextClasses", {{"path", dir / "b"}, {"test", dir / "c"}});
+  const Data data = set->load(offline());
+  CHECK(agrees(set->check(offline()), data));
+  CHECK((data.train.size() == 2 && data.test.size() == 2));
 }
 
 TEST_CASE("a warning names classes of texts that mark a missing value, and columns of one name are refused") {
