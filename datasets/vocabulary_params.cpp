@@ -17,6 +17,14 @@ Vocabulary vocabulary_of_files(const std::string& merges, const std::string& voc
 
 namespace {
 
+// Refuses limits where all tokens are known beforehand.
+void refuse_limits(const VocabularyParams& params, const std::string& why) {
+  if (params.vocabulary_size != params.usual_size)
+    fail(ErrorKind::config, "vocabulary_size: ", params.vocabulary_size, " changes nothing: ", why, "; leave it out");
+  if (params.min_count > 1)
+    fail(ErrorKind::config, "min_count: ", params.min_count, " changes nothing: ", why, "; leave it out");
+}
+
 Vocabulary chosen_vocabulary(const VocabularyParams& params, std::string_view train, const std::string& source,
                              const DataContext& context, bool unknown) {
   const TextUnit unit = text_unit(params.unit);
@@ -25,7 +33,9 @@ Vocabulary chosen_vocabulary(const VocabularyParams& params, std::string_view tr
       fail(ErrorKind::config, name, ": ", path, " is for unit: bpe, not for unit: ", params.unit, "; leave it out");
   if (!params.vocabulary.empty() && params.merges.empty())
     fail(ErrorKind::config, "vocabulary: ", params.vocabulary, " numbers the tokens of a merges.txt; give merges, too");
+  if (unit == TextUnit::byte) refuse_limits(params, "unit: bytes has all 256 bytes as tokens");
   if (!params.merges.empty()) {
+    refuse_limits(params, "the tokens are those of merges");
     Vocabulary out = vocabulary_of_files(params.merges, params.vocabulary, context);
     out.lower_case = params.lower_case;
     return out;

@@ -275,6 +275,10 @@ TEST_CASE("byte pairs of a data set") {
         "as 1024, or merges: FILE");
   CHECK(refused({{"vocabulary_size", "300"}, {"vocabulary", "v.json"}}) ==
         "config: vocabulary: v.json numbers the tokens of a merges.txt; give merges, too");
+  CHECK(refused({{"vocabulary_size", "300"}, {"merges", "m.txt"}}) ==
+        "config: vocabulary_size: 300 changes nothing: the tokens are those of merges; leave it out");
+  CHECK(refused({{"min_count", "3"}, {"merges", "m.txt"}}) ==
+        "config: min_count: 3 changes nothing: the tokens are those of merges; leave it out");
   CHECK(
       refused({{"vocabulary_size", "300"}, {"validation", "3"}}) ==
       "config: validation: 3 is a number of samples, which are not known before the tokens are; with unit: bpe give a "

@@ -153,6 +153,20 @@ TEST_CASE("a warning names classes of texts that mark a missing value, and colum
              Catch::EndsWith("a.csv: two columns are named 'label'; rename one of them"));
 }
 
+TEST_CASE("limits of a vocabulary whose tokens are known beforehand are refused") {
+  const TempDir dir;
+  const std::string path = dir.write("t.txt", "some text to read");
+  const auto refusal = [&](Keys more) {
+    Keys keys = {{"path", path}, {"unit", "bytes"}, {"steps", "4"}};
+    for (const auto& [key, value] : more) keys.emplace_back(key, value);
+    return error_of([&] { make("Text", keys)->load(offline()); });
+  };
+  const std::string why = " changes nothing: unit: bytes has all 256 bytes as tokens; leave it out";
+  CHECK(refusal({}) == "no error");
+  CHECK(refusal({{"vocabulary_size", "20"}}) == "config: vocabulary_size: 20" + why);
+  CHECK(refusal({{"min_count", "2"}}) == "config: min_count: 2" + why);
+}
+
 TEST_CASE("stories and their questions") {
   const TempDir dir;
   dir.write("tasks_1-20_v1-2/en/qa1_single_train.txt", kStory);
