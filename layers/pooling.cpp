@@ -101,6 +101,7 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
     const Attributes attributes = step_attributes(windows, x.shape()[1], context.caffe);
     Expr y;
     if (params.op == "max") y = largest(row, attributes);
+    else if (counts.value() && params.fshape.all && windows.before[0] == 0) y = of_all_steps(row, counts);
     else if (params.op == "l2") y = norm(row, attributes);
     else if (counts.value()) y = average_of(row, counts, attributes);
     else y = context.caffe ? caffe_average(row, attributes) : average(row, attributes, false);
@@ -121,6 +122,19 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
   static Expr average_of(Expr x, Expr counts, const Attributes& attributes) {
     const Expr total = average(cast(x, counts.dtype()), attributes, true), share = average(counts, attributes, true);
     return cast(total / apply("select", share, share, share.constant(1)), x.dtype());
+  }
+
+  // The mean, or the root of the summed squares, of those steps of x (N,1,T,F) that count; x is 0 elsewhere. Sums are
+  // divided by the count itself, so that padding changes no bit.
+  Expr of_all_steps(Expr x, Expr counts) const {
+    const Expr wide = cast(x, counts.dtype());
+    const auto total = [](Expr each) {
+      const Shape& shape = each.shape();
+      return reshape(sum(each, {1, 2}), {shape[0], 1, 1, shape[3]});
+    };
+    if (params.op != "l2") return cast(total(wide) / total(counts), x.dtype());
+    const Expr squares = total(square(wide));
+    return cast(squares * apply("rsqrt", maximum(squares, 1e-30)), x.dtype());
   }
 
   // Caffe's pooling_layer.cpp: padding counts as zeros, but places beyond it, of a last window, do not count.

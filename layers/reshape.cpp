@@ -1,6 +1,6 @@
 // Reshape: the features of a sample in another shape; 0 keeps an axis, -1 is worked out. Shapes are those that people
-// know: of images (C,H,W), and the features lie in that order.
-#include "layers/layer.h"
+// know: of images (C,H,W), and the features lie in that order. Where the steps of sequences do not stay, padding is 0.
+#include "layers/step_windows.h"
 
 namespace neon {
 
@@ -24,7 +24,7 @@ struct Reshape : Parametrized<Layer, ReshapeParams> {
   // Unless the steps stay, the numbers of several may come together.
   Sight sight() const override { return !params.reshape.empty() && params.reshape[0] == 0 ? Sight::step : Sight::any; }
   Expr forward(LayerContext& context, Expr given) const override {
-    const Expr x = context.channels_first(given);
+    const Expr x = keeps_steps(context, given) ? given : context.channels_first(without_padding(context, given));
     std::vector<int64_t> sizes = {x.shape()[0]};
     const int64_t features = x.shape().slice(1, x.shape().rank()).elements();
     int64_t known = 1;
@@ -58,6 +58,13 @@ struct Reshape : Parametrized<Layer, ReshapeParams> {
     const Expr y = context.expr(context.graph.add("reshape", {x}, {{"shape", sizes}, {"channels_first", int64_t(1)}}));
     context.mark_channels_first(y);
     return y;
+  }
+
+ private:
+  // Whether the result is a sequence of the steps of x.
+  bool keeps_steps(LayerContext& context, Expr x) const {
+    const bool first = params.reshape.size() == 2 && (params.reshape[0] == 0 || params.reshape[0] == x.shape()[1]);
+    return context.is_sequence(x) && first;
   }
 };
 NEON_REGISTER(Layer, Reshape, "Gives the features of a sample another shape.");

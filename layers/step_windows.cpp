@@ -15,6 +15,8 @@ Expr filled_steps(LayerContext& context, Expr x, double number) {
   return y;
 }
 
+Expr without_padding(LayerContext& context, Expr x) { return context.is_sequence(x) ? filled_steps(context, x, 0) : x; }
+
 Expr as_image_row(LayerContext& context, Expr x, double otherwise) {
   const Shape& shape = x.shape();
   return reshape(filled_steps(context, x, otherwise), {shape[0], 1, shape[1], shape[2]});

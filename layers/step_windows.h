@@ -7,6 +7,8 @@ namespace neon {
 
 // The sequence x with a number in place of padded steps.
 Expr filled_steps(LayerContext& context, Expr x, double number);
+// An array in which padded steps are 0 where it is a sequence, for a layer that takes steps for features.
+Expr without_padding(LayerContext& context, Expr x);
 // The sequence x as images (N,1,T,F), with `otherwise` in place of padded steps.
 Expr as_image_row(LayerContext& context, Expr x, double otherwise);
 // 1 for each step that is no padding and 0 for padding, (N,1,T,1); without a value where nothing is padded.

@@ -4,6 +4,7 @@
 // merge: recurrent put steps one after the other.
 #include <algorithm>
 
+#include "layers/step_windows.h"
 #include "models/container.h"
 
 namespace neon {
@@ -124,7 +125,7 @@ Expr along_last_axis(LayerContext& context, const std::vector<Expr>& outputs) {
 }
 
 Expr side_by_side(LayerContext& context, std::vector<Expr> outputs, bool stack) {
-  for (Expr& y : outputs) y = stack ? as_rows(y) : context.channels_last(y);
+  for (Expr& y : outputs) y = stack ? as_rows(without_padding(context, y)) : context.channels_last(y);
   return along_last_axis(context, outputs);
 }
 
@@ -193,7 +194,7 @@ struct MergeBroadcastParams : BranchesParams {
 struct JoinedBranches : Branches<MergeBroadcastParams> {
   using Branches::Branches;
   WayOfZeros way_of_zeros() const override { return WayOfZeros::moved; }
-  Sight sight() const override { return params.merge == "recurrent" ? Sight::any : Sight::step; }
+  Sight sight() const override { return params.merge == "depth" ? Sight::step : Sight::any; }
   Expr merge(LayerContext& context, const std::vector<Expr>& outputs) const override {
     if (params.merge == "recurrent") return one_after_the_other(context, outputs);
     return side_by_side(context, outputs, params.merge == "stack");

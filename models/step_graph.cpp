@@ -111,8 +111,19 @@ Value lengths_of_pieces(Graph& graph, Value labels) {
   return cast(graph, reshape(max(places, {1}), {shape[0]}), DType::i32);
 }
 
+// Says how many steps of each piece of a text are filled up. Where a layer sees all steps, pieces are sequences of
+// different lengths.
+void set_filled_lengths(LayerContext& context, const Network& network, const DataLayout& data, const Batch& batch) {
+  if (data.tokens == 0 || data.ragged || data.label_of != LabelOf::step || data.target_steps > 0) return;
+  context.filled_lengths = lengths_of_pieces(context.graph, batch.labels);
+  if (network.sees_all_steps().empty()) return;
+  const Expr each = cast(context.expr(context.filled_lengths), DType::f32);
+  context.data_lengths = cast(maximum(each, 1), DType::i32);
+}
+
 // The batch of a training step whose net has no rule.
-Batch training_batch(StepGraph& step, LayerContext& context, const DataLayout& data, const StepOptions& options) {
+Batch training_batch(StepGraph& step, LayerContext& context, const Network& network, const DataLayout& data,
+                     const StepOptions& options) {
   context.caffe = options.caffe;
   context.freeze = options.freeze;
   context.share = options.share;
@@ -126,8 +137,7 @@ Batch training_batch(StepGraph& step, LayerContext& context, const DataLayout& d
   set_label_lengths(context, data, batch);
   context.target_labels = batch.counts.value() ? batch.labels : Value();
   context.target_boxes = batch.boxes.value();
-  if (data.tokens > 0 && !data.ragged && data.label_of == LabelOf::step && data.target_steps == 0)
-    context.filled_lengths = lengths_of_pieces(step.graph, batch.labels);
+  set_filled_lengths(context, network, data, batch);
   return batch;
 }
 
@@ -141,7 +151,7 @@ int64_t most_targets(const DataLayout& data, const Batch& batch, const StepOptio
 // The forward pass of a training batch and its mean cost; of several ranks this one's part of the mean.
 Expr training_pass(StepGraph& step, LayerContext& context, const Network& network, const Cost& cost,
                    const DataLayout& data, const StepOptions& options) {
-  Batch batch = training_batch(step, context, data, options);
+  Batch batch = training_batch(step, context, network, data, options);
   Expr y = network.forward(context, batch.x);
   check_outputs(network, context, {data, batch, options}, compared(&cost, data, batch.t), y);
   describe_outputs(step, context, data, options, y);
@@ -274,7 +284,7 @@ StepGraph statistics_graph(const Network& network, const DataLayout& data, const
   StepGraph step;
   LayerContext context(step.graph, true, options.dtype, options.seed, options.rounding == 0);
   context.share_of_batch = Expr(step.graph, step.graph.scalar(kShareOfBatch, context.arithmetic_dtype));
-  network.forward(context, training_batch(step, context, data, options).x);
+  network.forward(context, training_batch(step, context, network, data, options).x);
   step.parameters = context.parameters;
   for (const Assignment& a : context.state_updates) {
     step.graph.assign(a.variable, a.value);
@@ -327,6 +337,7 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   if (!context.data_axes.empty()) graph.sequences = batch.x.shape()[0];
   set_label_lengths(context, data, batch);
   context.target_labels = batch.counts.value() ? batch.labels : Value();
+  if (measured) set_filled_lengths(context, network, data, batch);
   context.decodes = !measured || std::ranges::any_of(metrics, &Metric::of_sequences);
   Expr y = network.forward(context, batch.x);
   if (batch.views > 1 && (data.target_is_input || are_images(y)))

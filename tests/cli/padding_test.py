@@ -1,0 +1,93 @@
+#!/usr/bin/python3
+"""Padded steps change nothing: of layers that flatten sequences, of means over all steps, of the last piece of a text."""
+import csv
+import io
+import json
+
+import numpy as np
+
+import support
+from support import Case
+
+HEAD = """  - Affine: {name: a, nout: classes, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: {Adam: {learning_rate: 0.01}}
+batch_size: 4
+epochs: 1
+"""
+
+
+def softmax(z):
+    e = np.exp(z - z.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+class Padding(Case):
+    def weights(self):
+        self.neon("export", "n.safetensors", "--npz", "-o", "w.npz", "--overwrite")
+        return np.load(self.path("w.npz"))
+
+    def train(self, spec, *more):
+        self.neon(self.spec(spec, "n.yaml"), "-r", "1", "-d", "f64", "-s", "n.safetensors", "--overwrite", *more)
+
+    def sequences(self, steps):
+        """Eight sequences of 2 to 5 steps in arrays of so many, with NaN behind them."""
+        rng = np.random.default_rng(3)
+        x = np.full((8, steps, 3), np.nan, np.float32)
+        for i in range(8):
+            x[i, :2 + i % 4] = rng.standard_normal((2 + i % 4, 3))
+        np.savez(self.path("x.npz"), x_train=x, y_train=np.arange(8) % 3)
+        np.save(self.path("x.npy"), x)
+        return x
+
+    def predicted(self, net="n.safetensors"):
+        return [row[1:] for row in csv.reader(io.StringIO(self.neon("predict", net, "x.npy").out))][1:]
+
+    def test_flattened_padding_is_zero(self):
+        x = self.sequences(5)
+        first = "  - Affine: {name: i, nout: 2, bias: {Constant: 0.7}}\n"
+        stack = "  - MergeBroadcast: {merge: stack, layers: [[Affine: {name: i, nout: 2, bias: {Constant: 0.7}}]]}\n"
+        for layers in first + "  - Reshape: [10]\n", first + "  - Reshape: [2, 5, 1]\n", stack:
+            self.train("dataset: {NPZ: {path: x.npz, sequences: true}}\nlayers:\n" + layers + HEAD)
+            w = self.weights()
+            steps = np.nan_to_num(x) @ w["i/W"].T + w["i_bias/b"]
+            steps[np.isnan(x[..., 0])] = 0
+            y = softmax(steps.reshape(8, 10) @ w["a/W"].T)
+            for (label, share), row in zip(self.predicted(), y):
+                self.assertEqual(int(label), row.argmax())
+                self.assertAlmostEqual(float(share), row.max(), delta=1e-6)
+
+    def test_more_padding_changes_no_bit_of_a_mean_over_all_steps(self):
+        for op in "avg", "l2", "max":
+            found = []
+            for steps in 5, 6, 13:
+                self.sequences(steps)
+                self.neon(self.spec("dataset: {NPZ: {path: x.npz, sequences: true}}\nlayers:\n"
+                                    f"  - GRU: 4\n  - Pooling: {{fshape: all, op: {op}}}\n"
+                                    + HEAD.replace("0.01", "1.0e-30"), "n.yaml"), "-r", "1", "-s", "n.safetensors", "--overwrite")
+                found.append(self.predicted())
+            self.assertEqual(found[1:], found[:1] * 2, op)
+
+    def test_the_filler_of_the_last_piece_of_a_text_is_seen_by_no_step(self):
+        text = "abcabbcacbacbbcaabcb"  # 19 targets: pieces of 6, 6, 6 and 1
+        self.write("a.txt", text)
+        tokens = np.array(["abc".index(c) for c in text])
+        spec = "dataset: {Text: {path: a.txt, test_path: a.txt, steps: 6}}\nlayers:\n  - OneHot\n" \
+               "  - Conv: {name: c, fshape: 3, padding: 1, nofm: 4, bias: {Constant: 0.5}, init: GlorotUniform}\n" \
+               "  - Pooling: {fshape: 3, strides: 1, padding: 1, op: avg}\n"
+        self.train(spec + HEAD.replace("batch_size: 4", "batch_size: 2"))
+        w, costs = self.weights(), []
+        for at in range(0, 19, 6):
+            x, t = np.eye(3)[tokens[at:at + 6][:19 - at]], tokens[at + 1:at + 7]
+            padded = np.concatenate([np.zeros((1, 3)), x, np.zeros((1, 3))])
+            maps = np.stack([np.einsum("tc,ktc->k", padded[i:i + 3], w["c/W"].reshape(4, 3, 3)) for i in range(len(x))])
+            maps = maps + w["c_bias/b"]
+            means = np.stack([maps[max(i - 1, 0):i + 2].mean(0) for i in range(len(x))])
+            costs.extend(-np.log(softmax(means @ w["a/W"].T)[np.arange(len(x)), t]))
+        found = json.loads(self.neon("eval", "n.safetensors", "--format", "json").out)
+        self.assertEqual(len(costs), 19)
+        self.assertAlmostEqual(found["cost"], np.mean(costs), delta=1e-9)
+
+
+if __name__ == "__main__":
+    support.main()
