@@ -70,16 +70,41 @@ Tensor label_rows(const Tensor& raw, int64_t classes, const std::string& source)
 }
 
 Tensor step_labels(const Tensor& raw, const Tensor& inputs, int64_t classes, const std::string& source) {
-  const Shape& shape = raw.shape();
-  const Tensor out = label_rows(raw.reshaped({shape[0], shape[1]}), classes, source);
+  const int64_t samples = raw.shape()[0], most = raw.shape()[1];
+  Tensor out(DType::i32, {samples, most});
   const std::vector<int32_t> steps = sequence_lengths(inputs);
-  const auto labels = out.as<int32_t>();
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const auto row = labels.subspan(i * size_t(shape[1]), size_t(shape[1]));
-    if (const auto count = std::ranges::find(row, -1) - row.begin(); count != steps[i])
-      fail(ErrorKind::data, source, ": row ", i, " has ", count, " labels, and its sequence has ", steps[i],
-           " steps; expected a label for each step, and -1 behind them");
+  for (int64_t i = 0; i < samples; ++i) {
+    bool any = false;
+    for (int64_t t = 0; t < most; ++t) {
+      const double value = raw.at(i * most + t);
+      if (value != -1 && (!(value >= 0 && value < double(classes)) || value != std::floor(value)))
+        fail(ErrorKind::data, source, ": row ", i, ", label ", t, " is ", value, ": with ", classes,
+             " classes labels are whole numbers from 0 to ", classes - 1, ", and -1 for a step without label");
+      if (value >= 0 && t >= steps[size_t(i)])
+        fail(ErrorKind::data, source, ": row ", i, " has a label for step ", t, ", and its sequence has ",
+             steps[size_t(i)], " steps; expected -1 behind them");
+      any = any || value >= 0;
+      out.set(i * most + t, value);
+    }
+    if (!any) fail(ErrorKind::data, source, ": row ", i, " has no label; expected one for a step at least");
   }
+  return out;
+}
+
+Tensor step_values(const Tensor& raw, const Tensor& inputs) {
+  Tensor out(is_floating(raw.dtype()) ? raw.dtype() : DType::f32, raw.shape());
+  const std::vector<int32_t> steps = sequence_lengths(inputs);
+  const int64_t row = raw.elements() / std::max<int64_t>(raw.shape()[0], 1), width = row / raw.shape()[1];
+  for (int64_t i = 0; i < raw.elements(); ++i) out.set(i, i % row < steps[size_t(i / row)] * width ? raw.at(i) : 0);
+  return out;
+}
+
+Tensor with_more_steps(const Tensor& raw, int64_t steps, double fill) {
+  const Shape& shape = raw.shape();
+  Tensor out(is_floating(raw.dtype()) ? raw.dtype() : DType::i32, shape.with(1, steps));
+  const int64_t width = shape.slice(2, shape.rank()).elements(), own = shape[1] * width, row = steps * width;
+  for (int64_t i = 0; i < shape[0]; ++i)
+    for (int64_t k = 0; k < row; ++k) out.set(i * row + k, k < own ? raw.at(i * own + k) : fill);
   return out;
 }
 

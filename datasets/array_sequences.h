@@ -18,8 +18,16 @@ Tensor token_rows(const Tensor& raw, int64_t tokens, bool ragged, const std::str
 Tensor label_rows(const Tensor& raw, int64_t classes, const std::string& source);
 
 // Targets (n,T) or (n,T,1) as (n,T) i32: a label of so many classes for each step of `inputs`, which are sequences as
-// they lie in memory, and -1 behind them. A data error names the row.
+// they lie in memory. A step with -1 has no label: it counts in no cost or metric. Behind a sequence stands -1. A data
+// error names the row.
 Tensor step_labels(const Tensor& raw, const Tensor& inputs, int64_t classes, const std::string& source);
+
+// Numbers (n,T,K) for the steps of `inputs`, with 0 behind each sequence, where NaN may stand, too.
+Tensor step_values(const Tensor& raw, const Tensor& inputs);
+
+// Arrays (n,T,...) of sequences of fewer than `steps` steps, with so many of them; `fill` stands in the new ones.
+// Whole numbers become i32.
+Tensor with_more_steps(const Tensor& raw, int64_t steps, double fill);
 
 // Whether a target of `labels`, as label_rows() makes them, has the class `end`.
 bool have_end(const Tensor& labels, int64_t end);

@@ -18,6 +18,18 @@ void check_rank(const Tensor& array, const std::string& name) {
          ", expected (n) or (n, k); targets that are images are for a data set with one target");
 }
 
+// Labels of the steps of sequences (n,T), or numbers (n,T,K), are no rows of a target.
+void refuse_steps(const Tensor& array, const std::string& name, const SampleMeaning& samples,
+                  const ArrayParams& params) {
+  const Shape& shape = array.shape();
+  if (!samples.sequence || shape.rank() < 2 || shape[1] != samples.sample[0] || shape[1] < 2) return;
+  const bool labels = shape.rank() == 2 && !is_floating(array.dtype()) && !params.regression;
+  if (labels || shape.rank() == 3)
+    fail(ErrorKind::data, name, ": has shape ", shape, labels ? ", a label" : ", numbers",
+         " for each step of sequences of ", shape[1], "; targets of steps are for a data set with one target",
+         labels ? ", and regression: true takes rows of numbers" : "");
+}
+
 bool are_zeros_and_ones(const Tensor& array) {
   for (int64_t i = 0; i < array.elements(); ++i)
     if (array.at(i) != 0 && array.at(i) != 1) return false;
@@ -94,11 +106,13 @@ void check_one_target_alone(const ArrayParams& params, const TargetArrays& targe
 }
 
 std::vector<NamedTarget> describe_targets(const TargetArrays& targets, const ArrayParams& params,
-                                          const DataContext& context, const ReadTarget& read) {
+                                          const SampleMeaning& samples, const DataContext& context,
+                                          const ReadTarget& read) {
   if (!context.targets.empty()) return context.targets;
   std::vector<NamedTarget> out;
   for (const auto& [name, array] : targets) {
     const auto [values, place] = read(array);
+    refuse_steps(values, place, samples, params);
     check_rank(values, place);
     if (values.elements() == 0) fail(ErrorKind::data, place, ": has shape ", values.shape(), ": it is empty");
     out.push_back(described(name, values, place, params));

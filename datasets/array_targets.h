@@ -20,9 +20,11 @@ void check_one_target_alone(const ArrayParams& params, const TargetArrays& targe
 
 // The kinds of the targets by the values of the training samples. Whole numbers (n) are classes, 0 to k - 1; rows (n,k)
 // with one 1 among zeros are k classes, other rows of zeros and ones k labels; all else, and with `regression` all, is
-// numbers. A net that was trained before gives its own kinds.
+// numbers. A net that was trained before gives its own kinds. `samples` are what the targets are of: a data error for
+// targets of the steps of sequences.
 std::vector<NamedTarget> describe_targets(const TargetArrays& targets, const ArrayParams& params,
-                                          const DataContext& context, const ReadTarget& read);
+                                          const SampleMeaning& samples, const DataContext& context,
+                                          const ReadTarget& read);
 
 // The rows (n, columns of all) f32 of a split of so many samples.
 Tensor rows_of_targets(const std::vector<NamedTarget>& described, const TargetArrays& targets, int64_t samples,

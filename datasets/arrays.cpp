@@ -7,7 +7,6 @@
 #include "datasets/channels.h"
 #include "datasets/f32_steps.h"
 #include "datasets/labels.h"
-#include "neon/core/free_memory.h"
 
 namespace neon {
 
@@ -101,8 +100,6 @@ void refuse_one_class(const Tensor& labels, bool of_steps, const ArrayParams& pa
        "sample, or regression: true for values");
 }
 
-std::string rows_text(const ArrayForm& form) { return text(form.name, ": has shape ", form.shape); }
-
 // The number of classes of sequences of labels.
 int64_t label_classes(const Tensor& targets, const ArrayParams& params, const std::string& name) {
   const int64_t end = params.end_class.value_or(-1);
@@ -171,33 +168,6 @@ int64_t classes_of(const Tensor& targets, const Shape& sample, const ArrayParams
   return params.classes > 0 ? params.classes : count_labels(targets, false, context, name);
 }
 
-void check_forms(const ArrayParams& params, const SplitForm& train, const SplitForm& test) {
-  const Shape sample = sample_shape(train.inputs.shape, params, train.inputs.name);
-  for (const SplitForm* split : {&train, &test}) {
-    const ArrayForm &inputs = split->inputs, &targets = split->targets;
-    if (inputs.name.empty()) continue;
-    const Shape own = sample_shape(inputs.shape, params, inputs.name);
-    if (own != sample)
-      fail(ErrorKind::data, inputs.name, ": its samples are ", own, ", those to train with are ", sample);
-    if (!targets.name.empty() && (targets.shape.rank() == 0 || targets.shape[0] != inputs.shape[0]))
-      fail(ErrorKind::data, rows_text(targets), ", but ", inputs.name, " has ", inputs.shape[0], " samples: expected (",
-           inputs.shape[0], ") or (", inputs.shape[0], ", ...)");
-  }
-  if (!test.inputs.name.empty() && test.targets.name.empty() != train.targets.name.empty())
-    fail(ErrorKind::data, test.inputs.name, ": only one of the training and the test set has targets");
-  if (!test.targets.name.empty() && target_shape(test.targets.shape) != target_shape(train.targets.shape))
-    fail(ErrorKind::data, rows_text(test.targets), ", its targets are ", target_shape(test.targets.shape),
-         ", those to train with are ", target_shape(train.targets.shape));
-  const double room = free_memory();
-  double bytes = 0;
-  for (const ArrayForm* form : {&train.inputs, &train.targets, &test.inputs, &test.targets}) {
-    bytes += form->bytes;
-    if (bytes > room)
-      fail(ErrorKind::memory, rows_text(*form), ": it takes ", bytes_text(form->bytes), ", and only ",
-           bytes_text(room - (bytes - form->bytes)), " of memory are free");
-  }
-}
-
 namespace {
 
 // The meaning of arrays with these headers, without the classes.
@@ -244,6 +214,18 @@ ArrayForm form_of_array(const Tensor& array, const std::string& name) {
 
 namespace {
 
+// Whole numbers (n, L) beside sequences of T steps are values to predict, and may be meant as labels of steps.
+void warn_of_numbers(const ArrayParams& params, const ArrayForm& targets, const SampleMeaning& data,
+                     const DataContext& context) {
+  const Shape& shape = targets.shape;
+  const bool may_be_labels = data.sequence && data.classes == 0 && !params.regression && shape.rank() == 2 &&
+                             shape[1] > 1 && !targets.floating && context.rules >= kRulesOfStepClasses;
+  if (may_be_labels)
+    context.warn(text(targets.name, ": ", shape[1], " whole numbers for each sequence of ", data.sample[0],
+                      " steps are values to predict; classes of steps are ", data.sample[0],
+                      " numbers. regression: true says that values are meant"));
+}
+
 // The most labels of the training targets, with the class that ends them; false of `given`: neon puts it there.
 struct Ends {
   bool given;
@@ -272,6 +254,7 @@ void check_arrays(const ArrayParams& params, const SplitForm& train, const Split
   }
   const Tensor labels = read_targets();
   out.classes = classes_of(labels, out.sample, params, context, targets.name);
+  warn_of_numbers(params, targets, out, context);
   const bool of_steps = are_classes_of_steps(labels, out.sample, params, context, targets.name);
   if (of_steps) out.label_of = LabelOf::step, out.target = {out.sample[0]};
   if (params.end_class) {
@@ -300,8 +283,22 @@ Tensor arranged(const Tensor& rows, const Shape& sample, bool channels_last) {
   return with_channels_last(rows.reshaped(count.concat(sample)));
 }
 
-Split split_of(const ArrayParams& params, const RawSplit& raw, const Data& data, bool one_hot,
+// The same arrays with as many steps as the data have.
+RawSplit with_steps_of(const SampleMeaning& data, const RawSplit& given) {
+  const int64_t steps = data.sample[0], own = given.inputs.shape()[1];
+  if (!data.ragged || own >= steps) return given;
+  RawSplit out = given;
+  out.inputs = with_more_steps(given.inputs, steps, data.tokens > 0 ? -1 : std::nan(""));
+  const bool of_steps = !given.targets.empty() && given.targets.shape().rank() > 1 && given.targets.shape()[1] == own;
+  const bool labels = data.label_of == LabelOf::step && data.end_class < 0;
+  const bool numbers = data.classes == 0 && of_steps;
+  if (of_steps && (labels || numbers)) out.targets = with_more_steps(given.targets, steps, labels ? -1 : 0);
+  return out;
+}
+
+Split split_of(const ArrayParams& params, const RawSplit& given, const Data& data, bool one_hot,
                const DataContext& context) {
+  const RawSplit raw = with_steps_of(data, given);
   Split out;
   if (data.tokens > 0) out.inputs = token_rows(raw.inputs, data.tokens, data.ragged, raw.inputs_name);
   else out.inputs = arranged(inputs_like(data, raw.inputs, raw.inputs_name), data.sample, params.channels_last);
@@ -322,6 +319,9 @@ Split split_of(const ArrayParams& params, const RawSplit& raw, const Data& data,
   else if (label_pixels(is_floating(raw.targets.dtype()), targets, data.sample, params, context))
     out.targets = pixel_labels(raw.targets, data.classes, raw.targets_name).reshaped(Shape{targets[0]}.concat(area));
   else if (data.classes > 0) out.targets = class_labels(raw.targets, data.classes, raw.targets_name);
+  else if (const Shape apart = with_steps_apart(targets, data);
+           data.ragged && apart.rank() == 3 && apart[1] == data.sample[0])
+    out.targets = values(step_values(raw.targets.reshaped(apart), out.inputs), raw.targets_name);
   else out.targets = values(raw.targets, raw.targets_name);
   out.targets = out.targets.reshaped(with_steps_apart(out.targets.shape(), data));
   return out;
@@ -342,6 +342,7 @@ void interpret(const ArrayParams& params, const RawSplit& train, const RawSplit&
   const Shape targets = train.targets.shape();
   const bool one_hot = !params.label_sequences && !of_steps && targets.rank() == 2 && targets[1] > 1 &&
                        data.classes == targets[1] && is_one_hot(train.targets);
+  if (!train.targets.empty()) warn_of_numbers(params, form_of_array(train.targets, train.targets_name), data, context);
   if (data.tokens == 0)
     warn_of_f32_steps(train.inputs, data.sample.rank() == 1 || data.sequence, train.inputs_name, context);
   if (data.classes == 0 && !train.targets.empty())

@@ -74,7 +74,7 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
     interpret(arrays, train, test, context, common.autoencoder, data);
     warn_of_steps(data, train, context);
     if (!params.targets.empty()) {
-      data.targets = describe_targets(params.targets, params, context, reader(data.source));
+      data.targets = describe_targets(params.targets, params, data, context, reader(data.source));
       data.train.targets = rows_of_targets(data.targets, params.targets, data.train.size(), reader(data.source));
       if (data.test.size() > 0)
         data.test.targets = rows_of_targets(data.targets, params.targets, data.test.size(), reader(test_path));
@@ -101,7 +101,7 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
         arrays, train, test, context, [&] { return open_hdf5(out.source)->read("output", true); }, common.autoencoder,
         out);
     if (!params.targets.empty()) {
-      out.targets = describe_targets(params.targets, params, context, reader(out.source));
+      out.targets = describe_targets(params.targets, params, out, context, reader(out.source));
       out.target = {columns_of(out.targets)};
     }
     return finish(out);

@@ -135,7 +135,7 @@ class NPZ : public Parametrized<Dataset, NpzParams> {
     interpret(params, train, with_test ? read(archive, data.source, params.x_test, params.y_test) : RawSplit{}, context,
               common.autoencoder, data);
     if (!params.targets.empty()) {
-      data.targets = describe_targets(params.targets, params, context, reader(archive, data.source, "_train"));
+      data.targets = describe_targets(params.targets, params, data, context, reader(archive, data.source, "_train"));
       for (const auto& [split, end] : {std::pair{&data.train, "_train"}, std::pair{&data.test, "_test"}})
         if (split->size() > 0)
           split->targets =
@@ -156,7 +156,7 @@ class NPZ : public Parametrized<Dataset, NpzParams> {
     check_arrays(
         params, train, test, context, [&] { return archive.read(params.y_train); }, common.autoencoder, out);
     if (!params.targets.empty()) {
-      out.targets = describe_targets(params.targets, params, context, reader(archive, out.source, "_train"));
+      out.targets = describe_targets(params.targets, params, out, context, reader(archive, out.source, "_train"));
       out.target = {columns_of(out.targets)};
     }
     return finish(out);

@@ -128,14 +128,66 @@ class StepClasses(Case):
         self.arrays()
         self.assertEqual(floats, self.train(self.spec_of("NPZ: {path: d.npz, sequences: true, classes: 3}", "s.yaml")))
 
+    def test_steps_without_a_label_count_in_no_cost_and_no_metric(self):
+        """-1 at any step, as ignore_index of PyTorch: the mean is over the other steps."""
+        labels = self.b.copy()
+        labels[0, 3], labels[2, 0] = -1, -1
+        labels[5, int(np.argmax(labels[5] < 0)) - 1 if labels[5].min() < 0 else -1] = -1
+        self.assertGreaterEqual((self.b >= 0).sum() - (labels >= 0).sum(), 2)
+        labels[labels.max(1) < 0, 0] = 0
+        layers = "\nlayers:\n  - Affine: {name: a, nout: classes, activation: Softmax}\ncost: CrossEntropyMulti\nmetrics: [Misclassification]\n" \
+                 "optimizer: {Adam: {learning_rate: 0.03}}\nbatch_size: 5\nepochs: 2\n"
+        self.arrays(y_test=labels)
+        self.neon(self.spec_of("NPZ: {path: d.npz, sequences: true}", "s.yaml", layers), "-r", "1", "-s", "n.safetensors", "-d", "f64")
+        self.neon("export", "n.safetensors", "--npz", "-o", "w.npz")
+        z = self.a.astype(float) @ np.load(self.path("w.npz"))["a/W"].T
+        counts = labels >= 0
+        z, t = z[counts], labels[counts]
+        cost = np.mean(np.log(np.exp(z).sum(1)) - z[np.arange(len(t)), t])
+        wrong = 100 * np.mean(z.argmax(1) != t)
+        out = self.neon("eval", "n.safetensors").out
+        self.assertIn(f"test cost {cost:.4f}", out)
+        self.assertIn(f"Top1Misclass {wrong:.2f} %", out)
+
+    def test_sequences_to_test_with_may_have_fewer_steps(self):
+        """They are padded to as many as those to train with have: the results are the same."""
+        for dataset, more in ("sequences: true", {}), ("tokens: 4", {"x_train": np.where(np.isnan(self.x[..., 0]), -1, np.digitize(self.x[..., 0], [-1, 0, 1]))}):
+            test = np.full_like(more.get("x_train", self.x)[:9], -1 if more else np.nan)
+            test[:, :4] = more.get("x_train", self.x)[:9, :4]
+            labels = np.where(np.arange(STEPS) < 4, self.y[:9], -1)
+            layers = LAYERS.replace("layers:\n", "layers:\n  - Embedding: {nout: 3, init: Kaiming}\n") if more else LAYERS
+            found = []
+            for steps in STEPS, 4:
+                self.arrays(**more, x_test=test[:, :steps], y_test=labels[:, :steps])
+                spec = self.spec_of(f"NPZ: {{path: d.npz, {dataset}}}", "s.yaml", layers)
+                self.neon("check", spec)
+                found.append(self.train(spec))
+            self.assertEqual(found[0], found[1])
+        self.arrays(x_train=self.x[:, :4], y_train=self.y[:, :4])
+        self.refused(3, self.spec_of("NPZ: {path: d.npz, sequences: true}", "s.yaml"),
+                     says="x_test: its sequences have 7 steps, those to train with 4; pad the shorter ones with NaN to 7")
+
+    def test_numbers_to_predict_may_be_nan_behind_a_sequence(self):
+        layers = LAYERS.replace("nout: classes", "nout: 2").replace(", activation: Softmax", "").replace("CrossEntropyMulti", "MeanSquared") \
+            .replace("metrics: [Misclassification]\nclass_weights: balanced\n", "")
+        found = []
+        for behind in np.nan, 0, 17:
+            numbers = {f"y_{part}": np.where(np.isnan(x[..., :1]), behind, np.nan_to_num(x[..., :2]) ** 2).astype(np.float32)
+                       for part, x in (("train", self.x), ("test", self.a))}
+            self.arrays(**numbers)
+            found.append(self.train(self.spec_of("NPZ: {path: d.npz, sequences: true}", "s.yaml", layers)))
+        self.assertEqual(found[1:], found[:1] * 2)
+        numbers["y_train"][1, 0, 1] = np.nan
+        self.arrays(**numbers)
+        self.refused(3, self.spec_of("NPZ: {path: d.npz, sequences: true}", "s.yaml", layers), says="y_train: row 1, element 1 is nan")
+
     def test_refused_labels(self):
         spec = self.spec_of("NPZ: {path: d.npz, sequences: true}", "s.yaml")
-        long, short, hole = self.y.copy(), self.y.copy(), self.y.copy()
+        long, none = self.y.copy(), self.y.copy()
         self.assertEqual(self.lengths[1], 2)
-        long[1, 2], short[0, 6], hole[0, 3] = 1, -1, -1
-        for labels, says in ((long, "y_train: row 1 has 3 labels, and its sequence has 2 steps; expected a label for each step, and -1 behind them"),
-                             (short, "y_train: row 0 has 6 labels, and its sequence has 7 steps"),
-                             (hole, "y_train: row 0, label 4 is ")):
+        long[1, 2], none[4] = 1, -1
+        for labels, says in ((long, "y_train: row 1 has a label for step 2, and its sequence has 2 steps; expected -1 behind them"),
+                             (none, "y_train: row 4 has no label; expected one for a step at least")):
             self.arrays(y_train=labels)
             self.refused(3, spec, says=says)
         self.arrays(y_test=np.where(self.b == 2, 3, self.b))

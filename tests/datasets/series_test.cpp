@@ -372,10 +372,14 @@ TEST_CASE("whole numbers beside arrays of sequences are classes of steps; a run 
   const Data of_bytes = load({{"inputs", bytes}, {"targets", whole}, {"sequences", "true"}});
   CHECK((of_bytes.classes == 3 && of_bytes.label_of == LabelOf::step));
   CHECK(of_bytes.train.targets.shape() == Shape{2, 3});
+  const std::string masked = array_of("m.npy", "<i8", "2, 3", std::vector<int64_t>{0, -1, 2, -1, 0, 1}),
+                    late = array_of("l.npy", "<i8", "2, 3", std::vector<int64_t>{0, 1, 2, 1, 0, 0});
+  CHECK(values(load({{"inputs", bytes}, {"targets", masked}, {"sequences", "true"}}).train.targets) ==
+        std::vector<double>{0, -1, 2, -1, 0, 1});
   CHECK_THAT(error_of([&] {
-               load({{"inputs", bytes}, {"targets", y}, {"sequences", "true"}});
+               load({{"inputs", x}, {"targets", late}, {"sequences", "true"}});
              }),
-             Catch::Contains("row 1 has 2 labels, and its sequence has 3 steps"));
+             Catch::Contains("row 1 has a label for step 2, and its sequence has 2 steps; expected -1 behind them"));
   const Data former = load(keys, kRulesOfStepClasses - 1);
   CHECK((former.classes == 0 && former.train.targets.dtype() == DType::f32));
   CHECK(former.train.targets.shape() == Shape{2, 3, 1});
