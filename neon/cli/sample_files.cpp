@@ -86,7 +86,7 @@ class PipedFile {
 };
 
 // What `read` gives of a path, with `name` in the messages in its place.
-Tensor named(const std::string& path, const std::string& name, auto&& read) {
+auto named(const std::string& path, const std::string& name, auto&& read) {
   try {
     return read();
   } catch (const Error& error) {
@@ -152,6 +152,8 @@ std::unique_ptr<SampleSource> open_pipe(int descriptor, const std::string& name,
   }
   if (head.starts_with("\x89HDF\r\n\x1a\n")) {
     const PipedFile file(content);
+    if (auto found = named(file.path(), name, [&] { return windows_in_hdf5(file.path(), prefix, stored); }))
+      return found;
     return of_array(read_hdf5_inputs(file.path(), name, stored));
   }
   if (head.find('\0') != head.npos)

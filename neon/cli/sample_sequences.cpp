@@ -4,6 +4,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "datasets/hdf5_file.h"
 #include "datasets/npy.h"
 #include "datasets/series_table.h"
 #include "datasets/text_file.h"
@@ -42,37 +43,58 @@ std::vector<std::string_view> lines_of(std::string_view content) {
   return out;
 }
 
-std::unique_ptr<SampleSource> texts_in(const std::string& content, const std::string& name, const std::string& prefix,
-                                       const StoredData& stored) {
+struct GivenText {
+  std::string name;   // as it is printed
+  std::string place;  // for messages
+  std::string_view text;
+};
+
+// Texts of `source` as samples.
+std::unique_ptr<SampleSource> samples_of_texts(const std::vector<GivenText>& texts, const std::string& source,
+                                               const StoredData& stored) {
   const Tokenizer tokenizer(stored.vocabulary);
-  const std::vector<std::string_view> lines =
-      lines_of(stored.vocabulary.unit == TextUnit::byte ? content : utf8_text(content, name));
-  if (lines.empty()) fail(ErrorKind::data, name, ": holds no texts; expected one a line");
   const int64_t steps = stored.sample[0];
-  Tensor all(DType::i32, {int64_t(lines.size()), steps});
+  Tensor all(DType::i32, {int64_t(texts.size()), steps});
   std::ranges::fill(all.as<int32_t>(), -1);
   std::vector<std::string> names;
   const bool keeps_end = stored.vocabulary.keeps_end;
   int64_t cut = 0, unknown = 0, all_tokens = 0;
-  for (size_t i = 0; i < lines.size(); ++i) {
-    const std::string place = text(name, ":", i + 1);
-    const std::vector<int32_t> tokens = tokenizer.encode(lines[i], place);
-    if (tokens.empty()) fail(ErrorKind::data, place, ": the text is empty");
+  for (const GivenText& one : texts) {
+    const std::vector<int32_t> tokens = tokenizer.encode(one.text, one.place);
+    if (tokens.empty()) fail(ErrorKind::data, one.place, ": the text is empty");
     cut += int64_t(tokens.size()) > steps;
     unknown += tokenizer.count_unknown(tokens), all_tokens += int64_t(tokens.size());
     const auto count = long(std::min(tokens.size(), size_t(steps)));
     std::copy_n(keeps_end ? tokens.end() - count : tokens.begin(), count,
-                all.as<int32_t>().begin() + int64_t(i) * steps);
-    names.push_back(prefix + std::to_string(i));
+                all.as<int32_t>().begin() + int64_t(names.size()) * steps);
+    names.push_back(one.name);
   }
   const std::string_view units = name_of(stored.vocabulary.unit);
   if (cut > 0)
-    print_warnings({text(name, ": ", cut, " of ", lines.size(), " texts are longer than ", steps, " ", units,
+    print_warnings({text(source, ": ", cut, " of ", texts.size(), " texts are longer than ", steps, " ", units,
                          ", and their ", keeps_end ? "beginnings" : "ends", " are left out")});
   if (unknown > 0)
-    print_warnings({text(name, ": ", unknown, " of ", all_tokens, " ", units,
+    print_warnings({text(source, ": ", unknown, " of ", all_tokens, " ", units,
                          " are not in the vocabulary; they count as ", kUnknownText)});
   return std::make_unique<NamedSamples>(std::move(all), std::move(names));
+}
+
+// A text without a byte order mark, unless bytes are meant.
+std::string_view own_text(std::string_view content, const std::string& name, const StoredData& stored) {
+  return stored.vocabulary.unit == TextUnit::byte ? content : utf8_text(content, name);
+}
+
+std::unique_ptr<SampleSource> texts_in(const std::string& content, const std::string& name, const std::string& prefix,
+                                       const StoredData& stored) {
+  const std::vector<std::string_view> lines = lines_of(own_text(content, name, stored));
+  if (lines.empty()) fail(ErrorKind::data, name, ": holds no texts; expected one a line");
+  if (stored.texts_are_files && lines.size() > 1)
+    print_warnings({text(name, ": its ", lines.size(), " lines are a text each; the net was trained with a text in ",
+                         "each file, and neon predict takes a folder of such files")});
+  std::vector<GivenText> texts;
+  for (size_t i = 0; i < lines.size(); ++i)
+    texts.push_back({prefix + std::to_string(i), text(name, ":", i + 1), lines[i]});
+  return samples_of_texts(texts, name, stored);
 }
 
 // Rows (L,F) as windows (n,T,F).
@@ -138,6 +160,35 @@ void check_has_classes(const std::string& name, const StoredData& stored) {
          shell_word(stored.checkpoint), " --prompt 'WORDS' prints how");
 }
 
+std::unique_ptr<SampleSource> texts_of_files(const std::string& folder, const StoredData& stored) {
+  check_has_classes(folder, stored);
+  const std::vector<std::string> files = files_below(folder);
+  if (files.empty()) fail(ErrorKind::data, folder, ": holds no files; expected a text in each");
+  std::vector<std::string> contents;
+  for (const std::string& file : files) contents.emplace_back(own_text(TextFile(file).text(), file, stored));
+  std::vector<GivenText> texts;
+  for (size_t i = 0; i < files.size(); ++i) texts.push_back({files[i], files[i], contents[i]});
+  return samples_of_texts(texts, folder, stored);
+}
+
+std::unique_ptr<SampleSource> windows_in(const Tensor& raw, const std::string& name, const std::string& prefix,
+                                         const StoredData& stored) {
+  if (!stored.sequence || stored.ragged || stored.tokens > 0 || stored.sample.rank() != 2) return nullptr;
+  const Shape& shape = raw.shape();
+  const bool is_column = shape.rank() == 1 && stored.sample[1] == 1;
+  if (!is_column && (shape.rank() != 2 || shape[1] == stored.sample.elements())) return nullptr;
+  const Tensor rows = is_column ? raw.reshaped({shape[0], 1}) : raw;
+  return windows_of(input_array(rows, name).converted(DType::f32), name, prefix, stored);
+}
+
+std::unique_ptr<SampleSource> windows_in_hdf5(const std::string& path, const std::string& prefix,
+                                              const StoredData& stored) {
+  const auto file = open_hdf5(path);
+  const char* const array = stored.series_array.c_str();
+  if (!file->has(array) || file->shape(array).rank() > 2) return nullptr;
+  return windows_in(file->read(array, false), text(path, ": ", array), prefix, stored);
+}
+
 std::unique_ptr<SampleSource> sequences_in(const std::string& content, const std::string& name,
                                            const std::string& prefix, const StoredData& stored) {
   const bool is_array = content.starts_with("\x93NUMPY"), is_text = content.find('\0') == content.npos;
@@ -147,11 +198,7 @@ std::unique_ptr<SampleSource> sequences_in(const std::string& content, const std
     return texts_in(content, name, prefix, stored);
   }
   if (stored.tokens > 0 || stored.sample.rank() != 2) return nullptr;
-  if (is_array) {
-    const Tensor raw = read_npy(MemorySource(content, name));
-    if (raw.shape().rank() != 2 || stored.ragged || raw.shape()[1] == stored.sample.elements()) return nullptr;
-    return windows_of(input_array(raw, name).converted(DType::f32), name, prefix, stored);
-  }
+  if (is_array) return windows_in(read_npy(MemorySource(content, name)), name, prefix, stored);
   if (stored.table.count > 0) {
     const SeriesTable table = read_series_text(content, name, columns_of(stored.table));
     return stored.table.id.empty() ? windows_of(table.numbers, name, prefix, stored)

@@ -16,6 +16,16 @@ namespace neon {
 std::unique_ptr<SampleSource> sequences_in(const std::string& content, const std::string& name,
                                            const std::string& prefix, const StoredData& stored);
 
+// The files in a folder, and in those below it, as a text each, for a net of texts.
+std::unique_ptr<SampleSource> texts_of_files(const std::string& folder, const StoredData& stored);
+
+// Rows (L,F), or (L) of one column, of an array as such windows; null where it has no rows of the net's steps.
+std::unique_ptr<SampleSource> windows_in(const Tensor& raw, const std::string& name, const std::string& prefix,
+                                         const StoredData& stored);
+// The same of an HDF5 file.
+std::unique_ptr<SampleSource> windows_in_hdf5(const std::string& path, const std::string& prefix,
+                                              const StoredData& stored);
+
 // Refuses texts from `name` for a net whose outputs are the tokens that follow.
 void check_has_classes(const std::string& name, const StoredData& stored);
 

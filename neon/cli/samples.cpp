@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 
@@ -107,7 +108,20 @@ class ArraySamples : public SampleSource {
     if (stored_.tokens > 0) all_ = token_rows(all_, stored_.tokens, stored_.ragged, name_);
     const int64_t count = all_.shape().rank() ? all_.shape()[0] : 0;
     if (count == 0) fail(ErrorKind::data, name_, ": holds no samples");
+    if (is_shorter(all_.shape()))
+      all_ = with_more_steps(all_, stored_.sample[0], stored_.tokens > 0 ? -1 : std::nan(""));
     check_shape(all_.shape().slice(1, all_.shape().rank()), stored_, name_);
+  }
+
+  // Whether these are sequences of fewer steps than the net's samples, which may be padded. More steps are refused.
+  bool is_shorter(const Shape& shape) const {
+    const Shape sample = shape.slice(1, shape.rank()), &wanted = stored_.sample;
+    if (!stored_.ragged || sample.rank() != wanted.rank() || sample[0] == wanted[0]) return false;
+    if (sample.with(0, 1) != wanted.with(0, 1)) return false;
+    if (sample[0] > wanted[0])
+      fail(ErrorKind::data, name_, ": its sequences have ", sample[0], " steps, the net takes at most ", wanted[0],
+           "; cut them, or train with sequences padded to ", sample[0]);
+    return true;
   }
 
   std::function<Tensor()> read_;  // null once it has
@@ -187,6 +201,8 @@ class Opener {
     if (stored_.sequence && may_be_sequences)
       if (auto found = sequences_in(read_maybe_gzip(path), path, prefix(path), stored_))
         return out_.push_back(std::move(found));
+    if (stored_.sequence && format == Format::hdf5)
+      if (auto found = windows_in_hdf5(path, prefix(path), stored_)) return out_.push_back(std::move(found));
     if (format == Format::none)
       fail(ErrorKind::config, path,
            ": samples are read from .csv, .npy, .npz, IDX (-ubyte), HDF5 (.h5) and images, folders and .tar of images, "
@@ -197,9 +213,10 @@ class Opener {
 
   void add_store(const std::string& path) {
     if (!stored_.vocabulary.empty()) {
+      if (folder_exists(path)) return out_.push_back(texts_of_files(path, stored_));
       check_has_classes(path, stored_);
-      fail(ErrorKind::config, path, ": the net takes texts, one in each line of a file; name the files themselves",
-           folder_exists(path) ? text(", as in ", join_path(path, "*.txt")) : std::string());
+      fail(ErrorKind::config, path, ": the net takes texts, one in each line of a file, or a folder with a text in ",
+           "each file; name one of these");
     }
     if (is_shard_folder(path))
       fail(ErrorKind::config, path, ": holds shards, and neon predict reads images; give the folder, archive or files ",

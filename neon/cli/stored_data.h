@@ -13,6 +13,8 @@ struct StoredData : SampleMeaning {
   std::string on_bad_sample = "error";                 // ImageParams::on_bad_sample
   std::vector<NamedTarget> outputs;                    // targets, in the order of the net's outputs
   std::string x_train = "x_train", x_test = "x_test";  // names of the inputs in an .npz
+  bool texts_are_files = false;                        // those to train with were files in folders of classes
+  std::string series_array = "input";                  // WindowsParams::array
 };
 // `spec`: the run's, as --set has it.
 StoredData stored_data(const StoredRun& run, const Setting& spec);

@@ -191,6 +191,62 @@ class Sequences(Case):
         self.write("names.csv", "loads\n1\n2\n3\n4\n")
         self.refused(2, "predict", "w.safetensors", "names.csv", says="has no column 'load'; did you mean loads?")
 
+    def test_an_array_of_one_column_has_windows(self):
+        """.npy (n) and HDF5 (n), as the training takes them."""
+        import h5py
+        x = np.sin(np.arange(40) / 3).astype("f4")
+        np.save(self.path("x.npy"), x), np.save(self.path("column.npy"), x[:, None])
+        with h5py.File(self.path("x.h5"), "w") as file:
+            file["load"], file["column"] = x, x[:, None]
+        spec = SERIES.replace("load.csv, ignore: [day], targets: [load]", "FILE").replace("epochs: 150", "epochs: 1")
+        for name, more in ("x.npy", ""), ("x.h5", ", array: load"), ("x.h5", ", array: column"):
+            self.neon(self.spec(spec.replace("FILE", name + more), "w.yaml"), "-r", "1", "-s", "w.safetensors", "--overwrite")
+            rows = rows_of(self.neon("predict", "w.safetensors", name).out)
+            self.assertEqual([row[0] for row in rows], [str(i) for i in range(4, 41)])
+            self.assertEqual(rows, rows_of(self.neon("predict", "w.safetensors", "column.npy").out))
+
+    def test_arrays_of_fewer_steps_are_padded(self):
+        x = np.random.default_rng(1).normal(size=(6, 5, 3)).astype("f4")
+        np.savez(self.path("a.npz"), x_train=x, y_train=np.arange(6) % 2)
+        self.neon(self.spec("dataset: {NPZ: {path: a.npz, sequences: true}}\nlayers:\n  - GRU: 4\n  - RecurrentLast\n"
+                            "  - Affine: {nout: classes, activation: Softmax}\ncost: CrossEntropyMulti\n"
+                            "optimizer: {Adam: {learning_rate: 0.03}}\nbatch_size: 2\nepochs: 1\n", "a.yaml"), "-s", "a.safetensors")
+        padded = x.copy()
+        padded[:, 3:] = np.nan
+        np.save(self.path("padded.npy"), padded), np.save(self.path("short.npy"), x[:, :3])
+        np.save(self.path("long.npy"), np.repeat(x, 2, 1))
+        self.assertEqual(*(self.neon("predict", "a.safetensors", name).out for name in ("padded.npy", "short.npy")))
+        self.refused(3, "predict", "a.safetensors", "long.npy", says="its sequences have 10 steps, the net takes at most 5")
+
+    def test_a_folder_has_a_text_in_each_file(self):
+        for part in "train", "test":
+            for i in range(4):
+                self.write(f"f/{part}/{'ab'[i % 2]}/{i}.txt", f"word{i % 2} and\nmore {i}\n")
+        self.neon(self.spec(TEXTS.replace("reviews.csv, unit: UNIT, steps: 8, test: 0", "f").replace("epochs: 30", "epochs: 2"), "t.yaml"),
+                  "-r", "1", "-s", "t.safetensors")
+        rows = rows_of(self.neon("predict", "t.safetensors", "f/test/a").out)
+        self.assertEqual([row[0] for row in rows], ["f/test/a/0.txt", "f/test/a/2.txt"])
+        lines = self.neon("predict", "t.safetensors", "f/test/a/0.txt")
+        self.assertEqual(len(rows_of(lines.out)), 2)
+        self.assertIn("its 2 lines are a text each; the net was trained with a text in each file", lines.err)
+        both = {name: float(p) if kind == "a" else 1 - float(p) for name, kind, p in rows_of(self.neon("predict", "t.safetensors", "f/test").out)}
+        shares = [p if "/a/" in name else 1 - p for name, p in both.items()]
+        self.assertEqual(len(shares), 4)
+        self.assertIn(f"test cost {-sum(map(math.log, shares)) / 4:.4f}", self.neon("eval", "t.safetensors").out)
+
+    def test_keys_that_would_do_nothing_are_refused(self):
+        spec = "dataset: {Text: {path: a.txt, steps: 4}}\nlayers:\n  - Embedding: 4\n  - LAYER\n  - Affine: {nout: classes, activation: Softmax}\n" \
+               "cost: CrossEntropyMulti\noptimizer: {Adam: {learning_rate: 0.03}}\nbatch_size: 2\nepochs: 1\n"
+        self.write("a.txt", "abcacb" * 20)
+        for layer, says in (("BiBNRNN: {output_size: 2, bias: {Constant: 1}}", "bias is given, but batch norm has a shift of its own, leave bias out"),
+                            ("DeepBiRNN: {output_size: 2, batch_norm: true, bias: {Constant: 1}}", "bias and batch_norm are both given"),
+                            ("DeepBiLSTM: {output_size: 2, batch_norm: true, bias: {Constant: 1}}", "bias and batch_norm are both given"),
+                            ("MultiHeadAttention: {heads: 2, rotary_base: 100}", "rotary_base: 100 is for rotary: true, which is not given"),
+                            ("Seq2Seq: {encoder: [GRU: 4], decoder: [GRU: 4], length_penalty: 1}", "length_penalty: 1 compares beams; give beams: 2 or more")):
+            self.refused(2, "check", self.spec(spec.replace("LAYER", layer), "k.yaml"), says=says)
+        for layer in "BiBNRNN: 2", "DeepBiRNN: {output_size: 2, bias: {Constant: 1}}", "MultiHeadAttention: {heads: 2, rotary: true, rotary_base: 100}":
+            self.neon("check", self.spec(spec.replace("LAYER", layer), "k.yaml"))
+
     def test_arrays_of_as_many_numbers_in_another_shape_are_refused(self):
         """Their steps and features, or the axes of images and volumes, would be others."""
         rng = np.random.default_rng(0)

@@ -295,8 +295,10 @@ batch_size: 2
                    "optimizer: Adam\nbatch_size: 4\nepochs: 1\n")
         self.neon("few.yaml", "-r", "1", "-s", "few.safetensors")
         self.refused(2, "sample", "few.safetensors", says="its net gives classes to texts and predicts no next token")
-        self.refused(2, "predict", "few.safetensors", "few/a", says="few/a: the net takes texts, one in each line of a file; name the "
-                     "files themselves, as in few/a/*.txt")
+        self.refused(2, "predict", "few.safetensors", "few.tar", says="few.tar: the net takes texts, one in each line of a file, or a "
+                     "folder with a text in each file")
+        self.assertEqual([line.split(",")[0] for line in self.neon("predict", "few.safetensors", "few/a").out.splitlines()[1:]],
+                         [f"few/a/{i}.txt" for i in (0, 2, 4, 6)])
         self.assertEqual(len(self.neon("predict", "few.safetensors", "few/a/0.txt", "few/a/2.txt").out.splitlines()), 3)
 
     def test_bad_input_is_told_in_a_line(self):
