@@ -20,7 +20,7 @@ struct DotAttentionParams {
     p("nout", &DotAttentionParams::nout, "Outputs of a step. 0: as many as its features.", at_least(0),
       Alias{"output_size"});
     p("score", &DotAttentionParams::score,
-      "How a step x and a step s of the other sequence agree: dot, their product x s; general, x W_score s.",
+      "How a step x and a step s of the other sequence agree: dot, their product x s; general, s W_score x.",
       one_of({"dot", "general"}));
     p("init", &DotAttentionParams::init, kProductInitSentence, Alias{"weight_init"});
     p("bias", &DotAttentionParams::bias, "Initializer of the biases. Without it the layer has no biases.");

@@ -18,7 +18,7 @@ Generator::Generator(const Network& network, const SampleMeaning& meaning, StepO
   if (sight_ == Sight::any)
     fail(ErrorKind::config, "layer ", network.sees_all_steps(),
          " sees the steps that follow, which a text that goes on does not have; ",
-         "a layer of attention that sees none has causal: true");
+         "attention and Conv see none with causal: true");
   options.batch = sequences;
   DataLayout layout;
   layout.meaning() = meaning;

@@ -115,8 +115,9 @@ std::string other_tokens(const SampleMeaning& trained, const SampleMeaning& here
   const std::vector<std::string>&then = trained.vocabulary.texts, &now = here.vocabulary.texts;
   const size_t k = then.size() == now.size() ? first_other(then, now) : then.size();
   if (k == then.size()) return "";
-  return text("warning: token ", k, " of the net of ", path, " was ", in_quotes(then[k]), ", and is ",
-              in_quotes(now[k]), " here: rows of tables are of other tokens; take the vocabulary of that net");
+  return text(
+      "warning: token ", k, " of the net of ", path, " was ", in_quotes(then[k]), ", and is ", in_quotes(now[k]),
+      " here: rows of tables are of other tokens; train on a text of the same tokens, or give the layers other names");
 }
 
 // A warning where samples have as many numbers as those of the checkpoint at `path`, but of another meaning: another
