@@ -51,8 +51,6 @@ struct MultiHeadAttention : Parametrized<Layer, MultiHeadAttentionParams> {
            ": each head of keys is shared by as many heads of queries");
     if (params.rotary && params.head_size % 2)
       fail(ErrorKind::config, "head_size ", params.head_size, " is odd; rotary positions turn pairs of numbers");
-    if (!params.rotary && params.rotary_base != MultiHeadAttentionParams{}.rotary_base)
-      fail(ErrorKind::config, "rotary_base: ", params.rotary_base, " is for rotary: true, which is not given");
   }
 
   int most_inputs() const override { return 2; }

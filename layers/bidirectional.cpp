@@ -96,9 +96,6 @@ template <CellType type, typename P, bool batch_norm = false>
 struct Bidirectional : Parametrized<Layer, P> {
   explicit Bidirectional(P given) : Parametrized<Layer, P>(std::move(given)) {
     this->params.init = init_or_default(this->params.init, WeightUse::product);
-    if (this->params.bias && directions_of(this->params, batch_norm).batch_norm)
-      fail(ErrorKind::config, batch_norm ? "bias is given, but" : "bias and batch_norm are both given;",
-           " batch norm has a shift of its own, leave bias out");
   }
   Expr forward(LayerContext& context, Expr x) const override {
     const P& params = this->params;

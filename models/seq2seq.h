@@ -42,11 +42,7 @@ struct Seq2SeqParams {
 class Seq2Seq : public Parametrized<Container, Seq2SeqParams> {
  public:
   explicit Seq2Seq(Seq2SeqParams given)
-      : Parametrized(std::move(given)), chains_{this->params.encoder, this->params.decoder} {
-    if (params.length_penalty > 0 && params.beams == 1)
-      fail(ErrorKind::config, "length_penalty: ", params.length_penalty, " compares beams; give beams: 2 or more, or ",
-           "leave it out");
-  }
+      : Parametrized(std::move(given)), chains_{this->params.encoder, this->params.decoder} {}
   std::span<Chain> branches() override { return chains_; }
   const Seq2Seq* seq2seq() const override { return this; }
   Expr merge(LayerContext&, const std::vector<Expr>& outputs) const override { return outputs.back(); }
