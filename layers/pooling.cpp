@@ -93,7 +93,8 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
   // x (N,T,F) -> (N,T',F), or (N,F) with fshape: all. A window sees no padded step, and what no window sees is 0.
   Expr over_steps(LayerContext& context, Expr x) const {
     const Windows windows = step_windows(x);
-    const Expr counts = counted_steps(context, x);
+    // Caffe's means count padding: of a text that of the last piece, too.
+    const Expr counts = context.caffe && context.filled_lengths ? Expr() : counted_steps(context, x);
     if (context.caffe && counts.value())
       fail(ErrorKind::config, "pooling with --caffe counts padding, so it is not for sequences of different lengths");
     const double least = -std::numeric_limits<double>::infinity();

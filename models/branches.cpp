@@ -149,7 +149,8 @@ Expr one_after_the_other(LayerContext& context, const std::vector<Expr>& outputs
     if (lengths)
       fail(ErrorKind::config, "sequences of different lengths can only be the last branch, but these branches have ",
            numbered(context, outputs));
-    if (!is_row) lengths = context.lengths(given);
+    if (!is_row && !context.filled_lengths)
+      lengths = context.lengths(given);  // of a text only the last piece is padded
     if (lengths) lengths = cast(cast(context.expr(lengths), DType::f32) + double(steps), DType::i32);
     parts.push_back(y);
     steps += y.shape()[1];
