@@ -134,13 +134,19 @@ int64_t SegmentWalks::bytes_read_after(int level) const {
   return bytes;
 }
 
+// Whether a load reads of a storage, by any of its values.
+bool SegmentWalks::reads(const Instruction& load, Value storage) const {
+  const auto lies_there = [&](Value value) {
+    return value && code_.context().lowered.storage[size_t(value.id)] == storage;
+  };
+  return lies_there(load.value) || lies_there(load.index) || (load.spread && lies_there(load.spread->gate));
+}
+
 bool SegmentWalks::is_read_after(Value storage, int level) const {
   for (int later = level + 1; later < walks_; ++later) {
     const Needs needs = needs_of_walk(later);
     for (int n = 0; n < int(needs.size()); ++n)
-      if (needs[size_t(n)] && is_full_load(n) &&
-          code_.context().lowered.storage[size_t(segment_.body[size_t(n)].value.id)] == storage &&
-          !is_put_before(n, later))
+      if (needs[size_t(n)] && is_full_load(n) && reads(segment_.body[size_t(n)], storage) && !is_put_before(n, later))
         return true;
   }
   return false;

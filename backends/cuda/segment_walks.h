@@ -43,6 +43,7 @@ class SegmentWalks {
   void find_levels();
   void add_needs(int reg, int level, Needs& needs) const;
   int64_t bytes_read_after(int level) const;
+  bool reads(const Instruction& load, Value storage) const;
   bool is_read_after(Value storage, int level) const;
 };
 

@@ -1,13 +1,22 @@
 // Max pooling's gradient at one element: the number of its window, or 0. Masks do that for two 16-bit numbers at once.
 
-// Two words have the numbers of four neighbours: those whose place is another become 0.
+// The highest bits of two neighbouring bytes, each in all bits of a 16-bit number.
+template <int kFirst>
+__device__ __forceinline__ u32 spread_signs(u32 bytes) {
+#ifdef __CUDA_ARCH__
+  u32 out;
+  asm("prmt.b32 %0, %1, 0, %2;" : "=r"(out) : "r"(bytes), "n"(kFirst == 0 ? 0x9988 : 0xbbaa));
+  return out;
+#else
+  return (bytes >> (8 * kFirst + 7) & 1u) * 0xffffu | (bytes >> (8 * kFirst + 15) & 1u) * 0xffff0000u;
+#endif
+}
+
+// Two words have the numbers of four neighbours: those whose place is another become 0. No place is 255.
 __device__ __forceinline__ void keep_placed(u32& low, u32& high, u32 places, u32 place) {
-  const u32 x = places ^ place * 0x01010101u;
+  const u32 x = places ^ (place & 0xffu) * 0x01010101u;
   const u32 same = ~(((x & 0x7f7f7f7fu) + 0x7f7f7f7fu) | x);  // the highest bit of a byte of x that is 0
-  u32 of_low, of_high;
-  asm("prmt.b32 %0, %1, 0, 0x9988;" : "=r"(of_low) : "r"(same));  // that bit in all bits of a number
-  asm("prmt.b32 %0, %1, 0, 0xbbaa;" : "=r"(of_high) : "r"(same));
-  low &= of_low, high &= of_high;
+  low &= spread_signs<0>(same), high &= spread_signs<2>(same);
 }
 
 // Neighbours' numbers, those at another place as 0.

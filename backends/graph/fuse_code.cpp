@@ -275,6 +275,9 @@ std::string FusedKernel::to_string(const Graph& graph) const {
     const Instruction& i = body[size_t(reg)];
     switch (i.kind) {
       case Instruction::Kind::load: {
+        if (i.spread && i.spread->gate)
+          return text("spread(", i.spread->derivative->name, "(", name(i.value), ", ", name(i.spread->gate), "), ",
+                      name(i.index), ")");
         if (i.spread) return text("spread(", name(i.value), ", ", name(i.index), ")");
         if (i.index) return text(name(i.value), "[", name(i.index), "]");
         return is_slice(i) ? text(name(i.value), "[", i.first, "..]") : name(i.value);

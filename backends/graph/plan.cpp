@@ -195,6 +195,7 @@ class Planner {
       }
       for (const Instruction& i : segment.body) {
         if (i.index && storage(i.index) == place) return false;
+        if (i.spread && i.spread->gate && storage(i.spread->gate) == place) return false;
         if (i.kind != Instruction::Kind::load || storage(i.value) != place) continue;
         if (i.index || i.first || i.strides != dense) return false;
         ++loads;

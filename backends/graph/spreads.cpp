@@ -63,7 +63,9 @@ class Spreads {
   // Whether a fused kernel reads a value in its loads of single elements alone, each at its own place.
   bool loads_each(const LoweredKernel& kernel, Value value) const {
     if (!kernel.fused || kernel.is_once() || kernel.fused->guard == value || kernel.fused->product) return false;
-    const auto names = [&](const Instruction& i) { return i.value == value || i.index == value; };
+    const auto names = [&](const Instruction& i) {
+      return i.value == value || i.index == value || (i.spread && i.spread->gate == value);
+    };
     for (const Segment& segment : kernel.fused->segments)
       for (const Instruction& i : segment.body)
         if (names(i) && !is_own_place(i, segment, graph_.shape(value))) return false;

@@ -301,7 +301,7 @@ TEST_CASE("max pooling that computes what it reads, and gradients that make its 
     for (const NormedPoolingCase& c : normed_pooling_cases())
       for (std::string& source : sources_of(build_branches(c.build, dtype))) {
         const bool computes = source.find("given(x0, ") != source.npos,
-                   spreads = source.find("const int place =") != source.npos;
+                   spreads = source.find("keep_placed(numbers, ") != source.npos;
         if (dtype != DType::f32) computing += computes, spreading += spreads;
         if (computes || spreads) sources.push_back(std::move(source));
       }

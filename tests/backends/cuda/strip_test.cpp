@@ -49,6 +49,7 @@ union Pack {
 };
 
 #include "backends/cuda/pool_strip.cuh"
+#include "backends/cuda/spread.cuh"
 
 // Few different numbers, so that many are equal: zeros of both signs, infinities, now and then NaN of either sign or
 // any other bits.
@@ -134,4 +135,21 @@ TEST_CASE("the first of the largest that each window of a strip sees, NaN above 
     CHECK(wrong_of<bf16, 2, 1, 2, 3, 3>(relu) == 0);
     CHECK(wrong_of<f16, 8, 2, 6, 5, 1>(relu) == 0);
   }
+}
+
+TEST_CASE("numbers of max pooling's gradient stay where their place is the element's, and nowhere at place -1") {
+  neon::Stream stream(3, "spread");
+  for (int place = -1; place < 255; ++place)
+    for (int round = 0; round < 20; ++round) {
+      Pack<f16, 8> numbers, expected;
+      Pack<u8, 8> places;
+      for (int s = 0; s < 8; ++s) {
+        const int near = place + int(stream.below(3)) - 1;  // half of them, or so, are the place
+        places.at[s] = u8(round % 2 && near >= 0 && near < 255 ? near : int(stream.below(255)));
+        numbers.at[s].bits = u16(stream.below(0x10000));
+        expected.at[s].bits = places.at[s] == place ? numbers.at[s].bits : u16(0);
+      }
+      keep_placed(numbers, places, place);
+      for (int s = 0; s < 8; ++s) REQUIRE(numbers.at[s].bits == expected.at[s].bits);
+    }
 }
