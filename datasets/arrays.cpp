@@ -283,22 +283,24 @@ Tensor arranged(const Tensor& rows, const Shape& sample, bool channels_last) {
   return with_channels_last(rows.reshaped(count.concat(sample)));
 }
 
-// The same arrays with as many steps as the data have.
-RawSplit with_steps_of(const SampleMeaning& data, const RawSplit& given) {
+// The same arrays with as many steps as the data have. Targets are of steps where those to train with, of the shape
+// `trained`, are: as many numbers a sample as these arrays have steps may be others.
+RawSplit with_steps_of(const SampleMeaning& data, const RawSplit& given, const Shape& trained) {
   const int64_t steps = data.sample[0], own = given.inputs.shape()[1];
   if (!data.ragged || own >= steps) return given;
   RawSplit out = given;
   out.inputs = with_more_steps(given.inputs, steps, data.tokens > 0 ? -1 : std::nan(""));
-  const bool of_steps = !given.targets.empty() && given.targets.shape().rank() > 1 && given.targets.shape()[1] == own;
+  const auto have = [](const Shape& targets, int64_t count) { return targets.rank() > 1 && targets[1] == count; };
+  const bool of_steps = !given.targets.empty() && have(given.targets.shape(), own) && have(trained, steps);
   const bool labels = data.label_of == LabelOf::step && data.end_class < 0;
   const bool numbers = data.classes == 0 && of_steps;
   if (of_steps && (labels || numbers)) out.targets = with_more_steps(given.targets, steps, labels ? -1 : 0);
   return out;
 }
 
-Split split_of(const ArrayParams& params, const RawSplit& given, const Data& data, bool one_hot,
+Split split_of(const ArrayParams& params, const RawSplit& given, const Data& data, const Shape& trained, bool one_hot,
                const DataContext& context) {
-  const RawSplit raw = with_steps_of(data, given);
+  const RawSplit raw = with_steps_of(data, given, trained);
   Split out;
   if (data.tokens > 0) out.inputs = token_rows(raw.inputs, data.tokens, data.ragged, raw.inputs_name);
   else out.inputs = arranged(inputs_like(data, raw.inputs, raw.inputs_name), data.sample, params.channels_last);
@@ -348,8 +350,8 @@ void interpret(const ArrayParams& params, const RawSplit& train, const RawSplit&
   if (data.classes == 0 && !train.targets.empty())
     warn_of_f32_steps(train.targets, targets.rank() == 2, train.targets_name, context);
   if (params.end_class) data.target_steps = ends_of(train.targets, data, train.targets_name).most;
-  data.train = split_of(params, train, data, one_hot, context);
-  if (!test.inputs.empty()) data.test = split_of(params, test, data, one_hot, context);
+  data.train = split_of(params, train, data, targets, one_hot, context);
+  if (!test.inputs.empty()) data.test = split_of(params, test, data, targets, one_hot, context);
 }
 
 }  // namespace neon

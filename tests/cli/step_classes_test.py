@@ -167,6 +167,19 @@ class StepClasses(Case):
         self.refused(3, self.spec_of("NPZ: {path: d.npz, sequences: true}", "s.yaml"),
                      says="x_test: its sequences have 7 steps, those to train with 4; pad the shorter ones with NaN to 7")
 
+    def test_numbers_of_a_sample_are_not_of_steps_though_they_are_as_many(self):
+        """Five numbers a sample stay so beside test arrays of five steps. They are those beside arrays padded to seven."""
+        layers = LAYERS.replace("nout: classes", "nout: 5").replace(", activation: Softmax", "").replace("CrossEntropyMulti", "MeanSquared") \
+            .replace("metrics: [Misclassification]\nclass_weights: balanced\n", "").replace("  - Affine", "  - RecurrentLast\n  - Affine")
+        numbers = {f"y_{part}": np.arange(5 * len(x), dtype=np.float32).reshape(len(x), 5) / 100 for part, x in (("train", self.x), ("test", self.x[:9]))}
+        test = np.full_like(self.x[:9], np.nan)
+        test[:, :5] = self.x[:9, :5]
+        found = []
+        for steps in STEPS, 5:
+            self.arrays(**numbers, x_test=test[:, :steps])
+            found.append(self.train(self.spec_of("NPZ: {path: d.npz, sequences: true}", "s.yaml", layers)))
+        self.assertEqual(found[0], found[1])
+
     def test_numbers_to_predict_may_be_nan_behind_a_sequence(self):
         layers = LAYERS.replace("nout: classes", "nout: 2").replace(", activation: Softmax", "").replace("CrossEntropyMulti", "MeanSquared") \
             .replace("metrics: [Misclassification]\nclass_weights: balanced\n", "")
