@@ -33,8 +33,9 @@ std::vector<LabelledText> texts_by_class(const std::string& folder, const DataCo
   std::vector<LabelledText> out;
   for (const std::string& label : folders_in(folder)) {
     const std::string place = join_path(folder, label);
-    for (const std::string& file : files_below(place)) {
-      if (context.rules < kRulesOfDeepTexts && fs::path(file).parent_path() != place) continue;
+    const bool deep = context.rules >= kRulesOfDeepTexts;
+    for (const std::string& file : files_below(place, deep)) {
+      if (!deep && fs::path(file).parent_path() != place) continue;
       context.check_may_read(file, folder);
       out.push_back({std::string(TextFile(file).text()), label, file});
     }

@@ -32,7 +32,7 @@ namespace neon {
 //  7: no line's end stands between the files of a text.
 //  8: whole numbers (n, T) beside arrays of sequences (n, T, F) or tokens (n, T) are values, not classes of steps; MSE
 //     and SSE are in the units of standardised targets.
-//  9: texts in folders below the folder of a class are left out.
+//  9: texts below the folder of a class are left out, hidden folders of Text are not; idle parameters are not refused.
 constexpr int kDataRules = 10;
 // The first rules with something.
 constexpr int kRulesOfTargetClasses = 7, kRulesOfMarks = 7, kRulesOfLines = 8, kRulesOfStepClasses = 9,

@@ -67,7 +67,7 @@ FoundText find_text(const std::string& path, const TextFilesParams& params, cons
   for (const std::string& place : context.places_of(path)) {
     if (!folder_exists(place)) continue;
     FoundText out{place, ""};
-    const std::vector<std::string> files = files_below(place);
+    const std::vector<std::string> files = files_below(place, context.rules >= kRulesOfDeepTexts);
     if (files.empty()) fail(ErrorKind::data, place, ": no files are in this folder");
     for (const std::string& file : files) {
       context.check_may_read(file, path);

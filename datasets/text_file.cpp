@@ -52,17 +52,19 @@ std::vector<NamedText> files_of_zip(const std::string& path) {
 
 }  // namespace
 
-std::vector<std::string> files_below(const std::string& folder) {
+std::vector<std::string> files_below(const std::string& folder, bool as_deep_texts) {
   std::vector<std::string> out;
   std::error_code error;
-  const auto options = std::filesystem::directory_options::follow_directory_symlink;
+  using std::filesystem::directory_options;
+  const auto options = as_deep_texts ? directory_options::follow_directory_symlink : directory_options::none;
   for (std::filesystem::recursive_directory_iterator at(folder, options, error), end; !error && at != end;
        at.increment(error)) {
-    if (at.depth() > kMostDepth)
+    if (as_deep_texts && at.depth() > kMostDepth)
       fail(ErrorKind::data, printable(at->path().string()), ": more than ", kMostDepth,
            " folders deep; does a link lead back up?");
-    if (at->path().filename().string().starts_with('.')) at.disable_recursion_pending();
-    else if (at->is_regular_file()) out.push_back(at->path().string());
+    if (at->path().filename().string().starts_with('.')) {
+      if (as_deep_texts) at.disable_recursion_pending();
+    } else if (at->is_regular_file()) out.push_back(at->path().string());
   }
   if (error) fail(ErrorKind::data, folder, ": ", error.message());
   std::ranges::sort(out);

@@ -38,8 +38,9 @@ class TextFile {
   std::string head_;
 };
 
-// The files of a folder and of those below it, in the order of their paths; without hidden files and folders.
-std::vector<std::string> files_below(const std::string& folder);
+// The files of a folder and of those below it, in the order of their paths; without hidden files and folders. Before
+// kRulesOfDeepTexts hidden folders counted, and folders behind links did not.
+std::vector<std::string> files_below(const std::string& folder, bool as_deep_texts = true);
 
 struct NamedText {
   std::string name, text;

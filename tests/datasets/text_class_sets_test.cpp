@@ -115,6 +115,21 @@ TEST_CASE("texts lie in the folder of a class or deeper, and hidden ones are lef
   CHECK(error_of([&] { set->load(offline()); }).ends_with("folders deep; does a link lead back up?"));
 }
 
+TEST_CASE("hidden folders of a text count by former rules alone, and folders behind links by those of today") {
+  const TempDir dir;
+  dir.write("book/1.txt", "abc");
+  dir.write("book/.hidden/2.txt", "d");
+  dir.write("other/3.txt", "e");
+  std::filesystem::create_directory_symlink(dir / "other", dir / "book/linked");
+  const auto set = make("Text", {{"path", dir / "book"}, {"steps", "9"}});
+  CHECK(set->load(offline()).vocabulary.texts == Texts{"\n", "a", "b", "c", "e"});
+  DataContext former = offline();
+  former.rules = kRulesOfDeepTexts - 1;
+  const Data before = set->load(former);
+  CHECK(before.vocabulary.texts == Texts{"\n", "a", "b", "c", "d"});
+  CHECK(agrees(set->check(former), before));
+}
+
 TEST_CASE("parameters of a table are refused for a folder of texts, and other texts to test with beside its own") {
   const TempDir dir;
   for (const char* part : {"a/train", "a/test", "b", "c"})
