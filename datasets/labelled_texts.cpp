@@ -114,8 +114,9 @@ LabelledTexts labelled_texts_at(const std::string& path, const LabelledTextParam
   return out;
 }
 
-void check_folder_params(const LabelledTextParams& params, const std::string& path, const LabelledTexts& texts) {
-  if (!folder_exists(path)) return;
+void check_folder_params(const LabelledTextParams& params, const std::string& path, const LabelledTexts& texts,
+                         const DataContext& context) {
+  if (context.rules < kRulesOfDeepTexts || !folder_exists(path)) return;
   for (const auto& [name, given] : {std::pair{"header", params.header}, {"text", params.text}, {"label", params.label}})
     if (given != kAutoColumn)
       fail(ErrorKind::config, name, ": ", given, " is for a table, and ", path, " is a folder; leave it out");
@@ -189,7 +190,7 @@ class TextClasses : public Parametrized<Dataset, TextClassesParams> {
     LabelledTextParams own = params;
     own.test = test_part(params.test, common);
     LabelledTexts texts = labelled_texts_at(path, own, context);
-    check_folder_params(params, path, texts);
+    check_folder_params(params, path, texts, context);
     return finish(data_of_texts(std::move(texts), own, context), context);
   }
   std::string find(const DataContext& context, std::string& missing) const {

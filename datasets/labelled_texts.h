@@ -59,8 +59,9 @@ std::vector<LabelledText> texts_of_table(const std::string& path, const Labelled
 // The texts of either. Texts to test with are those of params.test, unless the folder has its own.
 LabelledTexts labelled_texts_at(const std::string& path, const LabelledTextParams& params, const DataContext& context);
 // A config error where a parameter is for a table, and these texts are of the folder `path`; or where it asks for other
-// texts to test with than those that the folder has apart.
-void check_folder_params(const LabelledTextParams& params, const std::string& path, const LabelledTexts& texts);
+// texts to test with than those that the folder has apart. Not before kRulesOfDeepTexts.
+void check_folder_params(const LabelledTextParams& params, const std::string& path, const LabelledTexts& texts,
+                         const DataContext& context);
 
 // The texts as tokens, padded. Training texts give vocabulary and classes; test texts are those of `given`, or a share
 // of its training texts.

@@ -36,14 +36,10 @@ struct ImdbParams : LabelledTextParams {
 
 class IMDB : public Parametrized<Dataset, ImdbParams> {
  public:
-  explicit IMDB(ImdbParams given) : Parametrized(std::move(given)) {
-    for (const auto& [name, value] :
-         {std::pair{"header", params.header}, {"text", params.text}, {"label", params.label}, {"test", params.test}})
-      if (params.fallback.empty() && value != kAutoColumn)
-        fail(ErrorKind::config, name, ": ", value, " is for the texts of fallback, which is not given; leave it out");
-  }
+  using Parametrized::Parametrized;
 
   Data load(const DataContext& context) const override {
+    check_params(context);
     std::string path = find(context);
     if (path.empty() && params.fallback.empty())
       fail(ErrorKind::data, "IMDB: ", missing(context), " is not there; to get it: ", command(context));
@@ -55,6 +51,7 @@ class IMDB : public Parametrized<Dataset, ImdbParams> {
   }
 
   DataCheck check(const DataContext& context) const override {
+    check_params(context);
     const std::string path = find(context);
     if (!path.empty()) return check_of(read(path, context));
     DataCheck out;
@@ -66,6 +63,13 @@ class IMDB : public Parametrized<Dataset, ImdbParams> {
   }
 
  private:
+  void check_params(const DataContext& context) const {
+    if (context.rules < kRulesOfDeepTexts || !params.fallback.empty()) return;
+    for (const auto& [name, value] :
+         {std::pair{"header", params.header}, {"text", params.text}, {"label", params.label}, {"test", params.test}})
+      if (value != kAutoColumn)
+        fail(ErrorKind::config, name, ": ", value, " is for the texts of fallback, which is not given; leave it out");
+  }
   static std::string find(const DataContext& context) {
     return folder_of_set(context, {"aclImdb", "imdb/aclImdb", "imdb"},
                          [](const std::string& place) { return folder_exists(join_path(place, "train/pos")); });

@@ -145,6 +145,12 @@ TEST_CASE("parameters of a table are refused for a folder of texts, and other te
                " has texts to test with in a folder of their own; leave test out, or move that folder elsewhere"));
   CHECK(refusal({{"label", "1"}}, "IMDB") ==
         "config: label: 1 is for the texts of fallback, which is not given; leave it out");
+  // Runs from before had such parameters, which had no effect.
+  DataContext former = offline();
+  former.rules = kRulesOfDeepTexts - 1;
+  const Data before = make("TextClasses", {{"path", dir / "a"}, {"test", "0.5"}, {"label", "1"}})->load(former);
+  CHECK((before.train.size() == 2 && before.test.size() == 2));
+  CHECK(error_of([&] { make("IMDB", {{"label", "1"}})->load(former); }).starts_with("data: IMDB: "));
   // A folder without such texts takes those of another one.
   const auto set = make("TextClasses", {{"path", dir / "b"}, {"test", dir / "c"}});
   const Data data = set->load(offline());
