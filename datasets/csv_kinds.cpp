@@ -141,12 +141,13 @@ class KindFinder {
       check_booleans(column, texts);
       return true;
     }
-    if (!kind.empty() || rows_of(texts, seems_date) > 0.5) {
+    if (!kind.empty() || are_mostly_dates(texts)) {
       take_dates(column, kind, texts, known.code);
       return true;
     }
     check_numbers(column, texts);
     check_other_dates(column, texts);
+    note_unclear_dates(column, texts);
     const bool all_differ = texts.texts.size() >= kLeastIdentifiers &&
                             std::ranges::all_of(texts.rows, [](int64_t rows) { return rows == 1; });
     if (all_differ)
@@ -181,6 +182,28 @@ class KindFinder {
       if (is_so(texts.texts[k])) so += texts.rows[k];
     }
     return double(so) / double(std::max<int64_t>(all, 1));
+  }
+
+  // Texts that may be versions are dates where one has a day that is no month, as 28.4.13, and none is certainly a
+  // version. By former rules all with dots are dates.
+  bool are_mostly_dates(const ColumnTexts& texts) const {
+    if (rows_of(texts, seems_date) > 0.5) return true;
+    if (context_.rules < kRulesOfDeepTexts)
+      return rows_of(texts, [](const auto& cell) { return may_be_date(cell) && cell.find('-') == cell.npos; }) > 0.5;
+    return may_be_dates(texts) && std::ranges::any_of(texts.texts, begins_with_late_day);
+  }
+
+  static bool may_be_dates(const ColumnTexts& texts) {
+    return rows_of(texts, may_be_date) > 0.5 && std::ranges::none_of(texts.texts, is_code);
+  }
+
+  void note_unclear_dates(size_t column, const ColumnTexts& texts) const {
+    if (!may_be_dates(texts)) return;
+    const auto first = std::ranges::find_if(texts.texts, may_be_date);
+    context_.note(
+        text(table_.path, ": ", table_.column_text(column), ": ", in_quotes(*first),
+             " may be a date or a code, and is read as no date; if it is one, give the column a kind, such as "
+             "day_first, under columns"));
   }
 
   static bool are_dates(const ColumnTexts& texts, DateForm form) {

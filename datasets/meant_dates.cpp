@@ -81,6 +81,22 @@ bool seems_date(std::string_view cell) {
   return has_form(cell, [](const ParsedDate& date) { return date.found && !date.may_be_code; });
 }
 
+bool is_code(std::string_view cell) {
+  if (cell.find_first_not_of("0123456789.-") != cell.npos || may_be_date(cell)) return false;
+  const std::vector<std::string_view> runs = runs_of(cell);
+  if (runs.size() != 3) return runs.size() > 3;
+  const auto above = [](std::string_view run, int most) {
+    return run.size() > 2 || std::stoi(std::string(run)) > most;
+  };
+  return above(runs[0], 31) || above(runs[1], 12) || (runs[2].size() != 2 && runs[2].size() != 4);
+}
+
+bool begins_with_late_day(std::string_view cell) {
+  constexpr int kMonths = 12;
+  return cell.find('.') < 3 && parse_date(cell, DateForm::day_first).found &&
+         std::stoi(std::string(runs_of(lower(cell))[0])) > kMonths;
+}
+
 bool seems_other_date(std::string_view cell) {
   constexpr size_t kLongest = 40;
   if (cell.size() > kLongest || seems_date(cell)) return false;

@@ -33,6 +33,7 @@ namespace neon {
 //  8: whole numbers (n, T) beside arrays of sequences (n, T, F) or tokens (n, T) are values, not classes of steps; MSE
 //     and SSE are in the units of standardised targets.
 //  9: texts below the folder of a class are left out, hidden folders of Text are not; idle parameters are not refused.
+//     Dates of a table with dots, as 2.4.13, are no versions.
 constexpr int kDataRules = 10;
 // The first rules with something.
 constexpr int kRulesOfTargetClasses = 7, kRulesOfMarks = 7, kRulesOfLines = 8, kRulesOfStepClasses = 9,

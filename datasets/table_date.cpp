@@ -144,7 +144,7 @@ ParsedDate parse_date(std::string_view cell, DateForm form) {
   if (!in.at_end()) {
     double share = 0;
     if (!(in.take('T') || in.take(' ')) || !scan_time(in, share) || !in.at_end()) return {};
-    out.timed = true;
+    out.timed = true, out.may_be_code = false;
     out.days += share;
   }
   out.found = true;

@@ -191,6 +191,30 @@ TEST_CASE("years of two digits are read where the order is certain, or named") {
     CHECK(coded(content).data.table.codes[0].kind == ColumnKind::category);
     CHECK(coded(content, {{"test", "0"}, {"columns", "{d: day_first}"}}).data.table.codes[0].kind == ColumnKind::date);
   }
+  CHECK_FALSE(parse_date("7.8.14 10:00", DateForm::day_first).may_be_code);
+  const auto kind = [](const CodedTable& table) { return table.data.table.codes[0].kind; };
+  for (const char* rows : {"7.8.14 10:00,a\n2.7.13 03:00,b\n", "2.4.13,a\n28.4.13,b\n3.5.13,a\n4.5.13,b\n"}) {
+    const CodedTable dates = coded(text("d,k\n", rows));
+    CHECK((kind(dates) == ColumnKind::date && dates.notes.empty()));
+  }
+  // Certainly versions; and texts that may be either, of which a note says so.
+  for (const char* other : {"2.14.3", "2.13.14", "1.2.345", "40.1.13", "1.2.3.4"}) {
+    const CodedTable versions = coded(text("d,k\n28.4.13,a\n2.4.13,b\n3.4.13,b\n", other, ",a\n"));
+    CHECK((kind(versions) == ColumnKind::category && versions.notes.empty()));
+  }
+  for (const char* unclear : {"2.4.13", "4-4-13"}) {
+    const CodedTable either = coded(text("d,k\n", unclear, ",a\n", unclear, ",b\n"));
+    CHECK(kind(either) == ColumnKind::category);
+    REQUIRE(either.notes.size() == 1);
+    CHECK_THAT(either.notes[0],
+               Catch::EndsWith(text("column 'd': '", unclear, "' may be a date or a code, and is read ",
+                                    "as no date; if it is one, give the column a kind, such as ",
+                                    "day_first, under columns")));
+  }
+  CHECK_THAT(table_refusal("d,k\n2.4.13,a\n28.4.13,b\n31.2.13,a\n"), Catch::Contains("found '31.2.13'"));
+  // Runs from before keep their samples.
+  CHECK(kind(coded("d,k\n2.4.13,a\n3.4.13,b\n", {{"test", "0"}}, kRulesOfDeepTexts - 1)) == ColumnKind::date);
+  CHECK(kind(coded("d,k\n4-4-13,a\n5-4-13,b\n", {{"test", "0"}}, kRulesOfDeepTexts - 1)) == ColumnKind::category);
   // Where most are certainly dates, so are all.
   CHECK(coded("d,k\n20.01.23,a\n21.01.23,b\n1.6.23,b\n").data.table.codes[0].kind == ColumnKind::date);
   CHECK(coded("d,k\n23-01-20,a\n23-02-21,b\n", {{"test", "0"}, {"columns", "{d: year_first}"}})
