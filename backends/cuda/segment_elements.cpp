@@ -57,7 +57,9 @@ std::string SegmentElements::value(int reg) const {
   if (i.kind == Instruction::Kind::load && !i.strides.empty()) {
     if (product_ && i.value == product_->result && i.reach == Reach::kept)
       return text("product.first_row(k - bundle * ", per_block_, ")");
-    if (i.spread) return text("get<R, ", device_type(code_.type(i.value).dtype), ">(", pack_of(i, 1), ".at, 0)");
+    if (i.spread)
+      return text("get<R, ", device_type(code_.type(i.value).dtype), ">(",
+                  spread_pack(code_, i, segment_.domain, 1, [this](int axis) { return coordinate(axis); }), ".at, 0)");
     if (!i.index) return code_.load(i.value, placed(i));
     return code_.gather(i.value, i.index, segment_.domain[0] > 1 ? coordinate(0) : "0", i.strides[0],
                         position(i.strides, true));
@@ -86,12 +88,11 @@ std::string SegmentElements::totals(Reach reach, int level, const char* indent) 
   return out;
 }
 
-// A pack of neighbouring elements as it lies in memory.
-std::string SegmentElements::pack_of(const Instruction& load, int width) const {
-  if (load.spread) return spread_pack(code_, load, segment_.domain, width, [this](int a) { return coordinate(a); });
-  if (!load.index) return code_.pack(load.value, placed(load), width);
-  const std::string row = segment_.domain[0] > 1 ? coordinate(0) : "0", rest = position(load.strides, true);
-  return code_.pack(load.value, code_.gathered(load.value, load.index, row, load.strides[0], rest), width);
+// Where a pack of neighbouring elements begins.
+std::string SegmentElements::pack_place(const Instruction& i) {
+  return i.index ? code_.gathered(i.value, i.index, segment_.domain[0] > 1 ? coordinate(0) : "0", i.strides[0],
+                                  position(i.strides, true))
+                 : placed(i);
 }
 
 namespace {
@@ -216,7 +217,12 @@ SegmentElements::Loads SegmentElements::loads(int level, const Needs& needs, con
     if (!put && (!is_full_load(int(n)) || access(i, width_) == Access::each)) continue;
     const bool pack = put || access(i, width_) == Access::pack;
     const Value value = read_value(int(n));
-    const std::string packed = put ? code_.pack(value, "first_e", width_) : pack ? pack_of(i, width_) : "";
+    const bool spread = !put && i.spread;
+    const std::string place = put ? "first_e" : pack && !spread ? pack_place(i) : "";
+    const auto packed = [&] {
+      if (!spread) return code_.pack(value, place, width_);
+      return spread_pack(code_, i, segment_.domain, width_, [this](int axis) { return coordinate(axis); });
+    };
     const bool held = hold && held_[n];
     if (is_made(int(n), level)) {
       read_made(out, int(n), code_.pack_type(value, width_), per_block_ / width_, at_once);
@@ -235,17 +241,19 @@ SegmentElements::Loads SegmentElements::loads(int level, const Needs& needs, con
     }
     if (at_once > 1) {
       out.fetched += text("      ", pack ? code_.pack_type(value, width_) : "R", " fetched", n, "[", at_once, "];\n");
-      out.fetch += text("        fetched", n, "[u] = ", pack ? packed : this->value(int(n)), ";\n");
+      out.fetch += text("        fetched", n, "[u] = ", pack ? packed() : this->value(int(n)), ";\n");
       out.reads += pack ? text("        unpack<R>(fetched", n, "[u], l", n, ");\n")
                         : text("        l", n, " = fetched", n, "[u];\n");
       if (held) out.reads += text("        ", held_pack(int(n)), " = fetched", n, "[u].words;\n");
     } else if (held) {
       out.reads +=
-          text("        const ", code_.pack_type(value, width_), " pack", n, " = ", packed, ";\n        unpack<R>(pack",
-               n, ", l", n, ");\n        ", held_pack(int(n)), " = pack", n, ".words;\n");
+          text("        const ", code_.pack_type(value, width_), " pack", n, " = ", packed(),
+               ";\n        unpack<R>(pack", n, ", l", n, ");\n        ", held_pack(int(n)), " = pack", n, ".words;\n");
     } else {
-      out.reads += pack ? text("        unpack<R>(", packed, ", l", n, ");\n")
-                        : text("        l", n, " = ", this->value(int(n)), ";\n");
+      const std::string l = text("l", n);
+      out.reads += spread ? text("        unpack<R>(", packed(), ", ", l, ");\n")
+                   : pack ? text("        ", code_.load_pack(value, place, width_, l), ";\n")
+                          : text("        l", n, " = ", this->value(int(n)), ";\n");
     }
   }
   return out;

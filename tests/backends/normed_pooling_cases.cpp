@@ -11,11 +11,12 @@ using Sizes = std::vector<int64_t>;
 
 enum class Beside { none, output, sum };  // of the normalised array, beside pooling
 
-// A convolution, batch norm over its pixels, pooling, relu, a convolution of single pixels.
+// A convolution, batch norm over its pixels, pooling, an activation, a convolution of single pixels.
 struct NormedPooling {
   Shape x;
   int64_t maps = 64, window = 2, stride = 2, padding = 0, filters = 3;
-  bool relu = true, relu_first = false;
+  const char* activation = "relu";  // after pooling; or null
+  bool relu_first = false;
   Beside reader = Beside::none;
 
   void operator()(Graph& graph, DType dtype) const {
@@ -26,7 +27,7 @@ struct NormedPooling {
                                    {"padding", Sizes{padding, padding, padding, padding, 0, 0}}};
     const Expr pooled_from = relu_first ? apply("relu", normed) : normed;
     Expr pooled(graph, graph.add_all("pool_max", {pooled_from}, attributes)[0]);
-    if (relu) pooled = apply("relu", pooled);
+    if (activation) pooled = apply(activation, pooled);
     const Expr y = convolved(pooled, "w1", 8, 1);
     if (reader == Beside::output) graph.output("normed", normed);
     if (reader != Beside::sum) return graph.output("y", y);
@@ -63,18 +64,24 @@ struct NormedPooling {
 std::vector<NormedPoolingCase> normed_pooling_cases() {
   const NormedPooling even{.x = {9, 64, 66, 8}};
   NormedPooling first = even, overlapping = even, odd = even, padded = even, gaps = even, of_20 = even, plain = even,
-                read = even, summed = even, dense = even;
+                read = even, summed = even, dense = even, tanh = even, few = even, wide = even;
   overlapping.window = 3, overlapping.padding = 1;
   odd.x = {9, 33, 35, 8};
   padded.x = {9, 33, 35, 8}, padded.padding = 1;
   gaps.stride = 3;
-  first.relu_first = true, first.relu = false;
+  first.relu_first = true, first.activation = nullptr;
   of_20.maps = 20;
-  plain.relu = false, plain.filters = 1;
+  plain.activation = nullptr, plain.filters = 1;
   read.reader = Beside::output, summed.reader = Beside::sum;
   dense.window = 3, dense.stride = 1, dense.padding = 1, dense.x = {9, 32, 34, 8};
+  tanh.activation = "tanh";
+  few.x = {2, 10, 12, 8}, few.maps = 8;
+  wide.x = {9, 64, 68, 8}, wide.window = wide.stride = 17;
   return {
       {"2x2 windows, then relu", even},
+      {"tanh", tanh},
+      {"few numbers, one a thread", few},
+      {"windows of 289 places", wide, false},
       {"relu first", first},
       {"3x3 windows that overlap", overlapping, true, false},
       {"sizes that windows do not fill", odd},

@@ -14,7 +14,8 @@ namespace {
 
 // As a GPU's kernels of 16 bits do.
 bool takes_eights(const Graph& graph, const Node& pooling) {
-  const bool rare = pooling.attributes.integers("window")[0] <= 2 * pooling.attributes.integers("strides")[0];
+  const std::vector<int64_t> window = pooling.attributes.integers("window");
+  const bool rare = window[0] <= 2 * pooling.attributes.integers("strides")[0] && Shape(window).elements() <= 32;
   return rare && graph.shape(pooling.outputs[0]).back() % 8 == 0;
 }
 
