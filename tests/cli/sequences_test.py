@@ -234,19 +234,6 @@ class Sequences(Case):
         self.assertEqual(len(shares), 4)
         self.assertIn(f"test cost {-sum(map(math.log, shares)) / 4:.4f}", self.neon("eval", "t.safetensors").out)
 
-    def test_keys_that_would_do_nothing_are_refused(self):
-        spec = "dataset: {Text: {path: a.txt, steps: 4}}\nlayers:\n  - Embedding: 4\n  - LAYER\n  - Affine: {nout: classes, activation: Softmax}\n" \
-               "cost: CrossEntropyMulti\noptimizer: {Adam: {learning_rate: 0.03}}\nbatch_size: 2\nepochs: 1\n"
-        self.write("a.txt", "abcacb" * 20)
-        for layer, says in (("BiBNRNN: {output_size: 2, bias: {Constant: 1}}", "bias is given, but batch norm has a shift of its own, leave bias out"),
-                            ("DeepBiRNN: {output_size: 2, batch_norm: true, bias: {Constant: 1}}", "bias and batch_norm are both given"),
-                            ("DeepBiLSTM: {output_size: 2, batch_norm: true, bias: {Constant: 1}}", "bias and batch_norm are both given"),
-                            ("MultiHeadAttention: {heads: 2, rotary_base: 100}", "rotary_base: 100 is for rotary: true, which is not given"),
-                            ("Seq2Seq: {encoder: [GRU: 4], decoder: [GRU: 4], length_penalty: 1}", "length_penalty: 1 compares beams; give beams: 2 or more")):
-            self.refused(2, "check", self.spec(spec.replace("LAYER", layer), "k.yaml"), says=says)
-        for layer in "BiBNRNN: 2", "DeepBiRNN: {output_size: 2, bias: {Constant: 1}}", "MultiHeadAttention: {heads: 2, rotary: true, rotary_base: 100}":
-            self.neon("check", self.spec(spec.replace("LAYER", layer), "k.yaml"))
-
     def test_arrays_of_as_many_numbers_in_another_shape_are_refused(self):
         """Their steps and features, or the axes of images and volumes, would be others."""
         rng = np.random.default_rng(0)
