@@ -10,7 +10,7 @@ namespace neon::cuda {
 namespace {
 
 constexpr int64_t kElementsOfManyBlocks = 256 * 1024;
-// With several sums of each column; the last of 392 blocks took 90 us to add up their parts of two sums of 256 columns.
+// With several sums of each column. Two sums of (64,56,56,256) took 128 us with a last block, and take 41 on an H200.
 constexpr int64_t kElementsOfSeveralSums = 1 << 20;
 constexpr int kRegistersOfColumns = 96;  // of 128 that a thread has, for numbers of its columns
 // For totals: the most blocks, and the rounds of each block before there are more blocks than keep the GPU busy.
