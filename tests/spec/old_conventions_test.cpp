@@ -122,7 +122,8 @@ TEST_CASE("0.9: copies of files that the schedule wrote, beside that of the last
   OldParts parts;
   const auto kept = [&](const std::string& model) {
     parts.model = "batch_size: 8, " + model;
-    const Setting* const found = parts.spec().conversion.options.find("history");
+    const auto spec = parts.spec();
+    const Setting* const found = spec.conversion.options.find("history");
     return found ? found->value : "absent";
   };
   // Of 25 epochs 0.9 kept the files of 10 and 20, and that of the end; of 20 epochs the last two of these are one.
