@@ -1,4 +1,4 @@
-// What max pooling reads, and what its gradient makes, need no memory on a device that asks for it.
+// The operand of max pooling, and the result of its gradient, need no memory on a device that asks for it.
 #include <algorithm>
 #include <catch2/catch.hpp>
 
@@ -36,6 +36,8 @@ TEST_CASE("max pooling computes what it reads of batch norm, whose gradient make
       LowerOptions options{.passes = kUsualPasses | PassSet{LowerPass::remake, LowerPass::prologues},
                            .kernels = {.pooled_bytes = 1, .pools_operand = takes_eights}};
       const Lowered one_way = lower(graph, options);
+      LowerOptions without = options;
+      without.kernels.pools_operand = nullptr;
       options.passes |= LowerPass::spreads;
       const Lowered lowered = lower(graph, options);
       INFO(c.name << " in " << std::string(name_of(dtype)) << "\n" << to_string(lowered));
@@ -53,6 +55,8 @@ TEST_CASE("max pooling computes what it reads of batch norm, whose gradient make
       CHECK((spread == c.spread || dtype == DType::f32));
       CHECK(count(lowered, ops::pool_max_gradient) == !spread);
       CHECK(std::ranges::count_if(lowered.kernels, spreads) == spread);
+      // What pooling does not compute stays in batch norm's kernel; what it computes takes no kernel of its own.
+      CHECK(one_way.kernels.size() == lower(graph, without).kernels.size());
       CHECK(read_too_early(lowered) == -1);
       for (const LoweredKernel& kernel : lowered.kernels)
         for (Value input : kernel.inputs) CHECK(lowered.storage[size_t(input.id)]);

@@ -215,7 +215,7 @@ TEST_CASE("years of two digits are read where the order is certain, or named") {
   // Runs from before keep their samples.
   CHECK(kind(coded("d,k\n2.4.13,a\n3.4.13,b\n", {{"test", "0"}}, kRulesOfDeepTexts - 1)) == ColumnKind::date);
   CHECK(kind(coded("d,k\n4-4-13,a\n5-4-13,b\n", {{"test", "0"}}, kRulesOfDeepTexts - 1)) == ColumnKind::category);
-  // Where most are certainly dates, so are all.
+  // All are dates if most certainly are.
   CHECK(coded("d,k\n20.01.23,a\n21.01.23,b\n1.6.23,b\n").data.table.codes[0].kind == ColumnKind::date);
   CHECK(coded("d,k\n23-01-20,a\n23-02-21,b\n", {{"test", "0"}, {"columns", "{d: year_first}"}})
             .data.table.codes[0]

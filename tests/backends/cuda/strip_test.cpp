@@ -140,12 +140,11 @@ TEST_CASE("the first of the largest that each window of a strip sees, NaN above 
 TEST_CASE("numbers of max pooling's gradient stay where their place is the element's, and nowhere at place -1") {
   neon::Stream stream(3, "spread");
   for (int place = -1; place < 255; ++place)
-    for (int round = 0; round < 20; ++round) {
+    for (int other = 0; other < 255; ++other) {
       Pack<f16, 8> numbers, expected;
       Pack<u8, 8> places;
       for (int s = 0; s < 8; ++s) {
-        const int near = place + int(stream.below(3)) - 1;  // half of them, or so, are the place
-        places.at[s] = u8(round % 2 && near >= 0 && near < 255 ? near : int(stream.below(255)));
+        places.at[s] = u8(stream.below(2) && place >= 0 ? place : other);
         numbers.at[s].bits = u16(stream.below(0x10000));
         expected.at[s].bits = places.at[s] == place ? numbers.at[s].bits : u16(0);
       }
