@@ -61,7 +61,7 @@ class TilePlace {
   int64_t kept() const { return plan_.fold == Fold::outer ? columns : rows; }
   int64_t first_kept() const { return plan_.fold == Fold::outer ? stack * plan_.columns + column : row; }
   int64_t flat() const { return row * plan_.columns + column; }
-  // Where a tall tile's part of a reduction lies.
+  // The place of a tall tile's part of a reduction.
   R* partial(Columns<R>& columns, int slot) const { return columns.partial(row_tile_of_stack, slot) + first_kept(); }
   // The rows that a walk over columns repeats them in.
   int64_t walked_rows() const { return std::clamp<int64_t>(kLeastWidth / columns, 1, rows); }

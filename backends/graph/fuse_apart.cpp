@@ -1,5 +1,5 @@
 // Batch norm's kernel folds the columns of x, reads x again, and stores the normalised array, which max pooling reads.
-// Where pooling computes the normalised numbers from x itself, that array is neither written nor read.
+// Pooling may compute the normalised numbers from x itself: then that array is neither written nor read.
 #include <algorithm>
 #include <set>
 

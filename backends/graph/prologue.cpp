@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/graph/fuse.h"
+#include "backends/graph/kernel_moves.h"
 #include "backends/graph/ops.h"
 
 namespace neon {
@@ -31,7 +32,7 @@ bool makes_by_place(const LoweredKernel& kernel, const Graph& graph) {
 class Prologues {
  public:
   Prologues(Lowered& lowered, bool (*pools_operand)(const Graph&, const Node&))
-      : graph_(lowered.graph), kernels_(lowered.kernels), pools_operand_(pools_operand) {}
+      : lowered_(lowered), graph_(lowered.graph), kernels_(lowered.kernels), pools_operand_(pools_operand) {}
 
   void run() {
     for (size_t k = 0; k < kernels_.size(); ++k) {
@@ -39,7 +40,7 @@ class Prologues {
       const size_t m = maker_of(kernels_[k].inputs[0], k);
       if (m == k || !makes_by_place(kernels_[m], graph_) ||
           (kernels_[k].is(ops::pool_max) && reads_inputs(kernels_[m])) || !is_only_read_by(k, kernels_[m].outputs[0]) ||
-          is_written_between(m, k))
+          is_written_between(lowered_, m, k))
         continue;
       auto& attached = kernels_[k].attachments;
       attached.insert(attached.begin(), {.kind = Attachment::Kind::prologue, .code = kernels_[m].fused});
@@ -80,15 +81,7 @@ class Prologues {
     return true;
   }
 
-  // Whether what kernel `from` reads would be another at `to`.
-  bool is_written_between(size_t from, size_t to) const {
-    for (size_t k = from + 1; k < to; ++k)
-      for (Value output : kernels_[k].outputs)
-        for (Value input : kernels_[from].inputs)
-          if (viewed(graph_, input) == viewed(graph_, output)) return true;
-    return false;
-  }
-
+  const Lowered& lowered_;
   const Graph& graph_;
   std::vector<LoweredKernel>& kernels_;
   bool (*const pools_operand_)(const Graph&, const Node&);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "backends/graph/fuse.h"
+#include "backends/graph/kernel_moves.h"
 #include "backends/graph/ops.h"
 #include "backends/graph/windows.h"
 
@@ -26,7 +27,8 @@ class Spreads {
     for (size_t m = 0; m < kernels_.size(); ++m) {
       if (!may_be_read_so(kernels_[m])) continue;
       const size_t reader = only_reader(m);
-      if (reader == m || !loads_each(kernels_[reader], kernels_[m].outputs[0]) || is_written_between(m, reader))
+      if (reader == m || !loads_each(kernels_[reader], kernels_[m].outputs[0]) ||
+          is_written_between(lowered_, m, reader))
         continue;
       take(kernels_[reader], kernels_[m]);
       kernels_.erase(kernels_.begin() + long(m));
@@ -78,15 +80,6 @@ class Spreads {
     for (int axis = shape.rank(); axis-- > 0; stride *= shape[axis])
       if (shape[axis] > 1 && load.strides[size_t(axis)] != stride) return false;
     return true;
-  }
-
-  // Whether what kernel `from` reads would be another at `to`.
-  bool is_written_between(size_t from, size_t to) const {
-    for (size_t k = from + 1; k < to; ++k)
-      for (Value output : kernels_[k].outputs)
-        for (Value input : kernels_[from].inputs)
-          if (viewed(graph_, input) == viewed(graph_, output)) return true;
-    return false;
   }
 
   static void take(LoweredKernel& reader, const LoweredKernel& pooling) {
