@@ -225,7 +225,11 @@ Pickle::Array Pickle::array_of(const PickleNode& given) const {
   if (given.kind != Kind::object || given.items.size() != 2) return {};
   const PickleNode& state = nodes_[given.items[1]];
   if (state.kind != Kind::list || state.items.size() != 5) return {};
-  const PickleNode &type = nodes_[state.items[2]], &bytes = nodes_[state.items[4]];
+  const PickleNode &type = nodes_[state.items[2]], &by_columns = nodes_[state.items[3]],
+                   &bytes = nodes_[state.items[4]];
+  if (by_columns.integer != 0)
+    fail(ErrorKind::data, source_, ": an array lies column by column, in Fortran's order; numpy.ascontiguousarray() ",
+         "gives one by rows, which neon reads");
   if (type.kind != Kind::object || type.items.empty() || bytes.kind != Kind::text) return {};
   const PickleNode& arguments = nodes_[type.items[0]];
   if (arguments.kind != Kind::list || arguments.items.empty()) return {};

@@ -101,6 +101,10 @@ TEST_CASE("CIFAR-10 of the version for Python, which older neons fetched") {
   folder.write("CIFAR10/cifar-10-batches-py/data_batch_2", pickled_batch({1, 2}, record(1, "")));
   CHECK_THAT(error_of([&] { load_cifar(folder, "CIFAR10"); }),
              Catch::Contains("cifar-10-batches-py/data_batch_2: 2 and 2 labels, and 3072 pixels"));
+  std::string by_columns = pickled_batch({1, 2}, record(1, "") + record(2, ""));
+  by_columns[by_columns.find("tb\x89T") + 2] = '\x88';
+  folder.write("CIFAR10/cifar-10-batches-py/data_batch_2", by_columns);
+  CHECK_THAT(error_of([&] { load_cifar(folder, "CIFAR10"); }), Catch::Contains("column by column, in Fortran's order"));
 }
 
 TEST_CASE("CIFAR-10 from its files and from the archive") {
