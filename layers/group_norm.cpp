@@ -1,22 +1,35 @@
-// GroupNorm and InstanceNorm: groups of the feature maps of each sample, normalised over their pixels. Statistics are
-// f32 (f64 for f64).
+// GroupNorm and InstanceNorm: groups of the feature maps of each sample, normalised over their pixels, or over those
+// steps of a sequence that are no padding. Statistics are f32 (f64 for f64).
 #include "layers/sample_norm.h"
 
 namespace neon {
 
 namespace {
 
+// x (N,T,G,F): each of G groups over those steps that count; `counts` (N,T,1,1) is 1 there and 0 elsewhere. Steps are
+// added one after the other, so that padding changes no bit. As in the op normalize, a second reading corrects the
+// mean.
+Expr normalized_over_counted_steps(Expr x, Expr counts, double eps) {
+  const auto total = [](Expr each) { return sum(sum(each, {3}), {1}); };
+  const auto counted = [&](Expr each) { return apply("select", counts, each, each.constant(0)); };
+  const Expr numbers = sum(counts, {1}) * double(x.shape()[3]);
+  const Expr within = counted(x), near = counted(within - total(within) / numbers);
+  const Expr distance = counted(near - total(near) / numbers);
+  return distance * apply("rsqrt", total(square(distance)) / numbers + eps);
+}
+
 // x (N,...,C): each of `groups` groups of neighbouring features over all places between.
 Expr normalized_groups(LayerContext& context, Expr x, int64_t groups, double eps) {
-  if (context.lengths(x) && !context.filled_lengths)  // of a text only the last piece is padded
-    fail(ErrorKind::config, "group norm of sequences of different lengths would count their padding; LayerNorm ",
-         "normalises each step by itself");
   const Shape shape = x.shape();
   const int64_t places = shape.slice(1, shape.rank() - 1).elements(), features = shape.back();
   const Expr wide = cast(x, context.arithmetic_dtype);
   if (places * (features / groups) == 1)
     fail(ErrorKind::config, "each of the ", features, " features is a group of one number, which is its own mean, so ",
          "that nothing would be left of it; LayerNorm normalises the features of a sample together");
+  if (const Expr counts = unpadded(context, x); counts.value()) {
+    const Expr parts = reshape(wide, {shape[0], places, groups, features / groups});
+    return normalized_over_counted_steps(parts, reshape(counts, {shape[0], places, 1, 1}), eps);
+  }
   if (groups == features) return normalized_over(context, reshape(wide, {shape[0], places, features}), {1}, eps);
   const Expr parts = reshape(wide, {shape[0], places, groups, features / groups});
   return normalized_over(context, parts, {1, 3}, eps);
@@ -53,7 +66,7 @@ struct GroupNorm : Parametrized<Layer, GroupNormParams> {
 NEON_REGISTER(
     Layer, GroupNorm,
     "Normalises groups of feature maps of each sample, over their pixels, to mean 0 and deviation 1 (Wu and He 2018). "
-    "Trained numbers then scale and shift each map. The steps of a sequence count as pixels.");
+    "Trained numbers then scale and shift each map. The steps of a sequence count as pixels, but for padding.");
 
 struct InstanceNormParams {
   double eps = 1e-5;

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Padded steps change nothing: of layers that flatten sequences, of means over all steps, of the last piece of a text."""
+"""Padded steps change nothing: of flattened sequences, norms and means over all steps, the last piece of a text."""
 import csv
 import io
 import json
@@ -56,6 +56,23 @@ class Padding(Case):
             for (label, share), row in zip(self.predicted(), y):
                 self.assertEqual(int(label), row.argmax())
                 self.assertAlmostEqual(float(share), row.max(), delta=1e-6)
+
+    def test_norms_over_steps_leave_padding_out(self):
+        for groups, layer in (2, "GroupNorm: {name: g, groups: 2, eps: 0.1}"), (4, "InstanceNorm: {name: g, eps: 0.1}"):
+            for steps in 5, 9:
+                x = self.sequences(steps)
+                self.train("dataset: {NPZ: {path: x.npz, sequences: true}}\nlayers:\n"
+                           "  - Affine: {name: i, nout: 4, bias: {Constant: 0.7}}\n"
+                           f"  - {layer}\n  - RecurrentSum\n" + HEAD)
+                w = self.weights()
+                for i, (label, share) in enumerate(self.predicted()):
+                    own = x[i][:2 + i % 4] @ w["i/W"].T + w["i_bias/b"]
+                    parts = own.reshape(len(own), groups, -1)
+                    mean, variance = parts.mean((0, 2), keepdims=True), parts.var((0, 2), keepdims=True)
+                    normal = ((parts - mean) / np.sqrt(variance + 0.1)).reshape(own.shape)
+                    y = softmax((normal * w["g/gamma"] + w["g/beta"]).sum(0) @ w["a/W"].T)
+                    self.assertEqual(int(label), y.argmax(), layer)
+                    self.assertAlmostEqual(float(share), y.max(), delta=1e-6)
 
     def test_more_padding_changes_no_bit_of_a_mean_over_all_steps(self):
         for op in "avg", "l2", "max":

@@ -88,7 +88,10 @@ std::string convolution(const std::string& options) {
 
 // Windows over steps that keep their number.
 std::vector<std::string> windows_by_step() {
+  const std::string three = "{Affine: {nout: 6, bias: {Constant: 0.5}, " + kInit + "}}";
   return {convolution("padding: 1, activation: Tanh"),
+          three + ", {GroupNorm: {groups: 3}}, " + convolution("padding: 1"),
+          three + ", InstanceNorm, {Activation: Tanh}",
           convolution("causal: true, dilation: 2") + ", {Pooling: {fshape: 3, strides: 1, padding: 1, op: avg}}",
           "{Affine: {nout: 4, batch_norm: true, " + kInit + "}}, BatchNorm, " +
               convolution("padding: 1, activation: Rectlin"),
@@ -169,6 +172,8 @@ std::vector<std::string> sums_over_steps() {
           affine + ", BatchNorm",
           affine + ", LayerNorm",
           affine + ", RMSNorm",
+          affine + ", {GroupNorm: {groups: 3}}",
+          affine + ", InstanceNorm",
           affine + ", {Activation: PReLU}",
           convolution("padding: 1, activation: Tanh"),
           cell("GRU"),
