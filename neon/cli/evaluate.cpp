@@ -319,15 +319,21 @@ std::vector<std::string> write_evaluation(const std::string& checkpoint, const O
 
 }  // namespace
 
+std::string checkpoint_to_evaluate(const RunOptions& options) {
+  std::error_code ignored;
+  const std::string best = options.run_folder.empty() ? "" : join_path(options.run_folder, kBestFile);
+  for (const std::string& path : {best, options.save_path})
+    if (!path.empty() && std::filesystem::exists(path, ignored)) return path;
+  return "";
+}
+
 std::string write_run_evaluation(const CommandLine& line, const Experiment& experiment, const Data& data,
                                  const RunOptions& options) {
   const EvaluatedSet set = set_at_end(data);
   if (options.run_folder.empty() || set.split.size() == 0 || !experiment.cost() || !KeptOutcome(data, set).any())
     return "";
-  std::error_code ignored;
-  const std::string best = join_path(options.run_folder, kBestFile);
-  const std::string& path = std::filesystem::exists(best, ignored) ? best : options.save_path;
-  if (!std::filesystem::exists(path, ignored)) return "";
+  const std::string path = checkpoint_to_evaluate(options);
+  if (path.empty()) return "";
   try {
     CommandLine plain = line;  // the checkpoint has what was set
     plain.overrides.clear();

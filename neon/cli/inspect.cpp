@@ -10,6 +10,7 @@
 #include "neon/cli/initial_cost.h"
 #include "neon/cli/output_place.h"
 #include "neon/cli/run_files.h"
+#include "neon/cli/run_predictions.h"
 #include "neon/cli/session.h"
 #include "neon/cli/simulation.h"
 #include "neon/cli/verb.h"
@@ -99,6 +100,7 @@ void inspect_graph(Inspected& out) {
                        rank_of(out.step, 0, out.ranks));
   }
   experiment.fit(out.graphs, out.layout);
+  check_predicted_net(experiment, out.layout);
   for (size_t k = 0; k < out.graphs.size(); ++k)
     add_trained_by_others(experiment.phases()[k], out.layout, out.step, out.graphs[k]);
   if (out.check.train_size > 0) check_plan(out);

@@ -7,6 +7,9 @@
 
 namespace neon {
 
+// The best checkpoint of a run, else the last; "" without one.
+std::string checkpoint_to_evaluate(const RunOptions& options);
+
 // Evaluates the best checkpoint of a run, else the last, as neon eval does, and writes eval.json: results, precision,
 // recall and calibration or residuals, and the worst samples. Images of these go to worst.png. Nothing is written for
 // nets without such tables. Returns a warning or "".

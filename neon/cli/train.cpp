@@ -10,6 +10,7 @@
 #include "neon/cli/run_evaluation.h"
 #include "neon/cli/run_files.h"
 #include "neon/cli/run_place.h"
+#include "neon/cli/run_predictions.h"
 #include "neon/cli/run_summary.h"
 #include "neon/cli/session.h"
 #include "neon/cli/slow_note.h"
@@ -94,13 +95,23 @@ void tell_plan(Trainer& trainer, const CommandLine& line) {
 // Whether this process writes files: it is alone, or the first of several ranks.
 bool leads() { return !own_ranks() || own_ranks()->leads(); }
 
+void begin_predictions(const CommandLine& line, const Experiment& experiment, const Data& data,
+                       const RunOptions& options) {
+  const auto warnings = experiment.placing([&] { return check_predictions(line, experiment, data, options); });
+  if (!leads()) return;
+  for (const std::string& warning : warnings) print_message(warning);
+}
+
 int train(Trainer& trainer, const Experiment& experiment, const Data& data, const RunOptions& options,
           const CommandLine& line) {
   const RunResult result = trainer.run([&] { tell_plan(trainer, line); });
   if (leads()) {
     const WorkAlone alone(own_ranks());
     std::vector<std::string> warnings;
-    if (!result.signal) warnings.push_back(write_run_evaluation(line, experiment, data, options));
+    if (!result.signal) {
+      warnings.push_back(write_run_evaluation(line, experiment, data, options));
+      std::ranges::move(write_run_predictions(line, experiment, data, options), std::back_inserter(warnings));
+    }
     std::ranges::move(write_run_page(options.run_folder), std::back_inserter(warnings));
     std::erase(warnings, "");
     for (const std::string& warning : warnings) print_message(warning);
@@ -156,6 +167,7 @@ int run_train(const CommandLine& line) {
   const Data data = load_data(*spec.experiment, options, options.spec_dir);
   RunPlace place = searches ? RunPlace() : RunPlace(line, run_name(path), options);
   if (!options.save_path.empty() && leads()) make_own_key();
+  if (!searches) begin_predictions(line, *spec.experiment, data, options);
   ClearedOutputs cleared;
   if (leads()) cleared = clear_outputs(line, options);
   const auto trainer = spec.experiment->placing([&] {
@@ -205,6 +217,7 @@ int run_resume(const CommandLine& line) {
   if (former.limits) forget_forbidden_places(options, *former.limits);
   if (leads()) make_own_key();
   RunPlace place = searches || new_run.empty() ? RunPlace() : RunPlace(line, new_run, options);
+  if (!searches) begin_predictions(line, *opened.experiment, data, options);
   ClearedOutputs cleared;
   if (leads()) cleared = clear_outputs(line, options);
   const auto trainer = opened.experiment->placing([&] {

@@ -123,6 +123,7 @@ Setting Experiment::resolved(const RunOptions& options) const {
     // Each phase has its own number of epochs.
     if (entry.key == "epochs" || entry.key == "phases") return params.phases.empty() == (entry.key == "phases");
     if (entry.key == "outputs") return params.outputs.empty();
+    if (entry.key == "predictions") return params.predictions.empty();
     if (entry.key == "metrics") return !params.outputs.empty();
     return (entry.key == "cost" || entry.key == "rule") && entry.value.is_null();
   });

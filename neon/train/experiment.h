@@ -41,6 +41,7 @@ struct ExperimentParams {
   std::vector<PhaseParams> phases;
   std::vector<Made<Metric>> metrics;
   int64_t train_metrics = 0;
+  std::vector<std::string> predictions;
   std::vector<Made<Callback>> callbacks;
   int64_t batch_size = 128;
   int64_t epochs = 10;
@@ -93,6 +94,11 @@ struct ExperimentParams {
       "Training samples to evaluate beside the others, drawn from each class in proportion: the results are cost and "
       "metrics with train_ before their names. 0: none; a number beyond the set's takes all.",
       at_least(0), Unit{"samples"});
+    p("predictions", &ExperimentParams::predictions,
+      "Sets whose outputs and targets a run writes at its end, of train, validation and test: to predictions.npz in "
+      "the "
+      "run's folder, by the weights that neon eval takes.",
+      one_of({"train", "validation", "test"}));
     p("callbacks", &ExperimentParams::callbacks, "Actions at the end of an epoch, as in callbacks: [EarlyStop].");
     describe_run(p);
   }

@@ -94,6 +94,8 @@ TEST_CASE("0.9: a value of another kind is an error, wherever it stands") {
   for (const char* rest : {"metrics: [!obj:metrics.MSE {}]", "metrics: 17", "logging: 5", "diagnostics: [ranges]"})
     CHECK_THAT(says(&OldParts::rest, rest), Contains("expected a map, {key: value}, found"));
   CHECK_THAT(says(&OldParts::rest, "predictions: 9"), Contains("predictions: expected a list of sets"));
+  CHECK_THAT(says(&OldParts::rest, "predictions: [tset],"),
+             Contains("'tset' is no set; 0.9 had train, test and validation; did you mean test?"));
   const std::string model = "num_epochs: 3, batch_size: 8, ";
   CHECK_THAT(says(&OldParts::model, model + "serialized_path: [x]"), Contains("expected one word, found a list"));
   CHECK_THAT(says(&OldParts::model, model + "serialized_path: ''"), Contains("expected a path, found ''"));
@@ -166,7 +168,10 @@ TEST_CASE("0.9: parts that a run lacks are warnings of the run") {
     const Spec made = parts.spec();
     return made.conversion.warnings.size() == 1 ? made.conversion.warnings[0].text : "not one warning";
   };
-  CHECK_THAT(warned("predictions: [train, test],"), Contains("predictions are no part of a run: save the run with -s"));
+  CHECK(warned("predictions: [train, test],") == "not one warning");
+  CHECK(parts.part("predictions") == "[train, test]");
+  parts.rest = "predictions: {test: 1},";
+  CHECK(parts.part("predictions") == "[test]");
   CHECK_THAT(warned("diagnostics: {timing: True, ranges: False},"),
              Contains("diagnostics: timing is no part of a run"));
   CHECK(warned("predictions: [],") == "not one warning");

@@ -108,13 +108,30 @@ void translate_metrics(OldTranslation& t, const OldNode& node, OldResult& out) {
   else out.set("metrics", std::move(metrics), node.where());
 }
 
-void translate_predictions(OldTranslation& t, const OldNode& node) {
-  if (!node.is_null() && !node.is_list() && !node.is_map())
+// Sets by name, in a list or as keys of a map.
+void translate_predictions(OldTranslation& t, const OldNode& node, OldResult& out) {
+  if (node.is_null()) return;
+  if (!node.is_list() && !node.is_map())
     return t.problem(node.where(), text("predictions: expected a list of sets, as [test], found ", node.describe()));
-  if (node.is_null() || (node.is_list() && node.items().empty()) || (node.is_map() && node.entries().empty())) return;
-  t.warning(node.where(),
-            "predictions are no part of a run: save the run with -s FILE, and neon predict FILE prints those of the "
-            "test set");
+  static const std::vector<std::string> kSets = {"train", "test", "validation"};
+  Setting sets = Setting::list({}, node.where());
+  const auto add = [&](const std::string& name, const Location& where) {
+    if (std::ranges::find(kSets, name) == kSets.end())
+      return t.problem(where, text("predictions: ", in_quotes(name), " is no set; 0.9 had train, test and validation",
+                                   did_you_mean(name, kSets)));
+    sets.items.push_back(Setting::scalar(name, where));
+  };
+  if (node.is_list())
+    for (const OldNode& each : node.items()) add(each.is_scalar() ? each.value() : each.describe(), each.where());
+  else
+    for (const OldNode::Entry& entry : node.entries()) add(entry.key, entry.where);
+  if (sets.items.empty()) return;
+  if (const Setting* const layers = out.params.find("rule"); layers && !layers->is_null())
+    return t.warning(node.where(), "predictions are left out: a rule trains this net, and compares no outputs");
+  out.set("predictions", std::move(sets), node.where());
+  t.remark(node.where(),
+           "predictions: outputs and targets go to predictions.npz in the run's folder, by the best net "
+           "that the run kept; 0.9 pickled them beside the data, by the last");
 }
 
 // float16, np.float32, numpy.float64 of all layers.
@@ -148,9 +165,10 @@ void check_unrolls(OldTranslation& t) {
 
 // As the guide writes specs.
 void order_keys(Setting& root) {
-  static const std::vector<std::string> order = {
-      "dataset", "augment",       "normalize",  "layers", "cost",         "outputs", "rule",     "optimizer", "phases",
-      "metrics", "train_metrics", "batch_size", "epochs", "reset_period", "shuffle", "rng_seed", "datatype"};
+  static const std::vector<std::string> order = {"dataset",       "augment",     "normalize",  "layers", "cost",
+                                                 "outputs",       "rule",        "optimizer",  "phases", "metrics",
+                                                 "train_metrics", "predictions", "batch_size", "epochs", "reset_period",
+                                                 "shuffle",       "rng_seed",    "datatype"};
   std::ranges::stable_sort(root.entries, {},
                            [](const auto& e) { return std::ranges::find(order, e.key) - order.begin(); });
 }
@@ -169,7 +187,7 @@ void finish_experiment(OldTranslation& t, const OldObject& object, OldResult& ou
     t.remark(object.node.where(),
              "metrics: without a list, 0.9 reported MisclassPercentage of the training and of the test set; "
              "train_metrics: N evaluates N training samples");
-  if (const auto predictions = object.find("predictions")) translate_predictions(t, *predictions);
+  if (const auto predictions = object.find("predictions")) translate_predictions(t, *predictions, out);
   if (const auto diagnostics = object.find("diagnostics"); diagnostics && !diagnostics->is_null())
     translate_diagnostics(t, *diagnostics);
   if (const auto logging = object.find("logging")) translate_logging(t, *logging);

@@ -1,0 +1,112 @@
+#!/usr/bin/python3
+"""`predictions` of a spec: outputs and targets of whole sets in predictions.npz, as neon predict and neon eval have them."""
+import json
+import os
+
+import numpy as np
+
+import support
+from support import Case
+
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "old")
+
+
+class Predictions(Case):
+    def setUp(self):
+        super().setUp()
+        del self.environment["NEON_NO_RUN_FOLDER"]
+
+    def predicted(self, file="runs/s-1/predictions.npz"):
+        with np.load(self.path(file)) as found:
+            return dict(found)
+
+    def test_classes_are_those_of_predict_and_eval(self):
+        random = np.random.default_rng(3)
+        x = random.normal(size=(50, 4)).astype("f4")
+        labels = random.integers(0, 3, 50).astype("i4")
+        np.savez(self.path("a.npz"), x_train=x[:40], y_train=labels[:40], x_test=x[40:], y_test=labels[40:])
+        np.save(self.path("x.npy"), x[40:])
+        self.spec(dataset="{NPZ: {path: a.npz, validation: 9}}", predictions="[test, train, validation]")
+        run = self.neon("s.yaml", "-b", "cpu", "-r", "1")
+        self.assertIn("wrote runs/s-1/predictions.npz: outputs and targets of 10 test, 31 training, 9 validation samples", run.err)
+        found = self.predicted()
+        self.assertEqual(sorted(found), sorted(f"{s}_{w}" for s in ("test", "train", "validation") for w in ("outputs", "targets", "samples")))
+        np.testing.assert_array_equal(found["test_targets"], labels[40:])
+        for name in "train", "validation":
+            np.testing.assert_array_equal(found[name + "_targets"], labels[found[name + "_samples"]])
+        self.assertEqual(sorted([*found["train_samples"], *found["validation_samples"]]), list(range(40)))
+        lines = self.neon("predict", "runs/s-1", "x.npy", "--top_k", "3").out.splitlines()[1:]
+        for row, line in enumerate(lines):
+            cells = line.split(",")[1:]
+            for name, output in zip(cells[::2], cells[1::2]):
+                self.assertAlmostEqual(found["test_outputs"][row, int(name)], float(output), delta=1e-5)
+        results = json.loads(self.neon("eval", "runs/s-1", "--format", "json").out)
+        self.assertAlmostEqual((found["test_outputs"].argmax(1) != labels[40:]).mean(), results["Top1Misclass"], places=6)
+
+    def test_numbers_are_in_their_own_units(self):
+        random = np.random.default_rng(5)
+        rows = ["a,b,y"] + [f"{a:.4f},{b:.4f},{500 + 40 * a - 7 * b:.4f}" for a, b in random.normal(size=(60, 2))]
+        self.write("t.csv", "\n".join(rows) + "\n")
+        self.write("s.yaml", "dataset: {CSV: {path: t.csv, task: regression, test: 0.2}}\nlayers: [Affine: {nout: 1, init: Kaiming}]\n"
+                   "cost: MeanSquared\noptimizer: {Adam: {learning_rate: 0.1}}\nbatch_size: 8\nepochs: 30\npredictions: [test]\n")
+        self.neon("s.yaml", "-b", "cpu", "-r", "1")
+        found = self.predicted()
+        truth = np.array([float(rows[1 + number].split(",")[2]) for number in found["test_samples"]])
+        self.assertEqual(found["test_outputs"].shape, (12, 1))
+        np.testing.assert_allclose(found["test_targets"][:, 0], truth, atol=1e-3)
+        np.testing.assert_allclose(found["test_outputs"][:, 0], truth, atol=20)
+
+    def test_each_step_has_its_row(self):
+        """39 sequences of 5 steps fill no whole batch of 16."""
+        random = np.random.default_rng(7)
+        x = random.normal(size=(79, 5, 2)).astype("f4")
+        labels = (x[..., 0] > 0).astype("i4")
+        labels[42, 3:] = -1  # steps without a class
+        np.savez(self.path("a.npz"), x_train=x[:40], y_train=labels[:40], x_test=x[40:], y_test=labels[40:])
+        self.write("s.yaml", "dataset: {NPZ: {path: a.npz, sequences: true}}\nlayers: [Affine: {nout: 2, init: Kaiming, activation: Softmax}]\n"
+                   "cost: CrossEntropyMulti\noptimizer: {Adam: {learning_rate: 0.1}}\nbatch_size: 16\nepochs: 9\npredictions: [test]\n")
+        self.neon("s.yaml", "-b", "cpu", "-r", "1")
+        found = self.predicted()
+        self.assertEqual(found["test_outputs"].shape, (39, 5, 2))
+        np.testing.assert_array_equal(found["test_targets"], labels[40:])
+        known = labels[40:] >= 0
+        self.assertLess((found["test_outputs"].argmax(2) != labels[40:])[known].mean(), 0.1)
+
+    def test_autoencoder_has_its_samples_as_targets(self):
+        x = np.random.default_rng(9).normal(size=(30, 6)).astype("f4")
+        np.save(self.path("x.npy"), x[:20]), np.save(self.path("t.npy"), x[20:])
+        self.write("s.yaml", "dataset: {NPY: {inputs: x.npy, test_inputs: t.npy}}\nlayers: [Affine: {nout: 6, init: Kaiming}]\ncost: MeanSquared\n"
+                   "optimizer: {Adam: {learning_rate: 0.1}}\nbatch_size: 20\nepochs: 2\npredictions: [test]\n")
+        self.neon("s.yaml", "-b", "cpu", "-r", "1")
+        np.testing.assert_array_equal(self.predicted()["test_targets"], x[20:])
+
+    def test_places_and_refusals(self):
+        self.spec(predictions="[test]", name="s.yaml")
+        said = self.neon("s.yaml", "-b", "cpu", "-r", "1", "--no_run_folder").err
+        self.assertIn("warning: predictions: none are written, because the run saves nothing; -s FILE saves the net", said)
+        for _ in range(2):  # a newer one replaces it
+            self.neon("s.yaml", "-b", "cpu", "-r", "1", "--no_run_folder", "-s", "m.safetensors")
+            self.assertEqual(self.predicted("m.predictions.npz")["test_outputs"].shape, (30, 3))
+        self.write("m.predictions.npz", "mine")
+        self.refused(3, "s.yaml", "--no_run_folder", "-s", "m.safetensors", says="m.predictions.npz exists and is no .npz of predictions")
+        self.spec(predictions="[tset]")
+        self.refused(2, "check", "s.yaml", says="'tset' is not one of train, validation, test; did you mean test?")
+        self.spec(predictions="[validation]")
+        self.assertIn("warning: predictions: the data set has no validation samples", self.neon("s.yaml", "-b", "cpu").err)
+
+    def test_rules_have_none(self):
+        self.write("s.yaml", "dataset: {Digits: {ntrain: 64, ntest: 32}}\nlayers: [RBM: {nout: 4}]\nrule: ContrastiveDivergence\n"
+                   "optimizer: {GradientDescentMomentum: {learning_rate: 0.1, momentum_coef: 0}}\nepochs: 1\npredictions: [test]\n")
+        for verb in (), ("check",):
+            self.refused(2, *verb, "s.yaml", "-b", "cpu", says="predictions: are outputs beside targets, and a rule trains without these")
+
+    def test_file_of_neon_0_9(self):
+        old = os.path.join(FOLDER, "mlp-iris-small.yaml")
+        self.neon(old, "-b", "cpu", "-r", "0", "-e", "2")
+        found = self.predicted("runs/mlp-iris-small-1/predictions.npz")
+        self.assertEqual((found["train_outputs"].shape, found["test_outputs"].shape), ((90, 3), (30, 3)))
+        self.assertIn("\npredictions: [train, test]\n", self.neon("convert", old).out)
+
+
+if __name__ == "__main__":
+    support.main()
