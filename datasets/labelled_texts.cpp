@@ -117,7 +117,10 @@ LabelledTexts labelled_texts_at(const std::string& path, const LabelledTextParam
 void check_folder_params(const LabelledTextParams& params, const std::string& path, const LabelledTexts& texts,
                          const DataContext& context) {
   if (context.rules < kRulesOfDeepTexts || !folder_exists(path)) return;
-  for (const auto& [name, given] : {std::pair{"header", params.header}, {"text", params.text}, {"label", params.label}})
+  for (const auto& [name, given] : {std::pair{"header", params.header},
+                                    {"text", params.text},
+                                    {"label", params.label},
+                                    {"delimiter", params.delimiter}})
     if (given != kAutoColumn)
       fail(ErrorKind::config, name, ": ", given, " is for a table, and ", path, " is a folder; leave it out");
   if (texts.has_test && params.test != kAutoColumn)

@@ -12,6 +12,7 @@ constexpr const char* kAutoColumn = "auto";
 struct LabelledTextParams : VocabularyParams {
   int64_t steps = 128;
   std::string text = kAutoColumn, label = kAutoColumn, header = "auto", test = "auto";
+  std::string delimiter = kAutoColumn;
   LabelledTextParams() {
     unit = "words";
     vocabulary_size = usual_size = 20000;
@@ -29,6 +30,10 @@ struct LabelledTextParams : VocabularyParams {
       "Whether the first line of a table names the columns. auto: it does where `text`, `label` or the names given for "
       "them are among its cells; a first line whose class occurs in no other line is refused as unclear.",
       one_of({"auto", "true", "false"}));
+    p("delimiter", &LabelledTextParams::delimiter,
+      "The character between the cells of a table, or tab. auto: tab in a file named .tsv, else a comma; where the "
+      "first "
+      "line has no comma, semicolon or tab.");
     p("test", &LabelledTextParams::test,
       "Texts to test with, where no folder is named test: a table like this one, or the share (0 to 1) of these texts, "
       "drawn by the seed, from each class in proportion. auto: 0.2, or none with folds.");
@@ -51,10 +56,13 @@ struct LabelledTexts {
 // beside these are left out, with a warning; those in the folder of a class are read. Where there are test texts, only
 // their classes count; warnings name the others. A data error where a folder has no texts.
 LabelledTexts texts_of_folder(const std::string& folder, const DataContext& context);
-// The texts of a table whose cells are separated by commas, or in a file named .tsv by tabs. A config error where the
-// first line may name the columns or be a text.
+// The texts of a table. A config error where the first line may name the columns or be a text.
 std::vector<LabelledText> texts_of_table(const std::string& path, const LabelledTextParams& params,
                                          const DataContext& context);
+// The texts of the table `content`, whose classes may be missing: they are left out. A note says which column was taken
+// of several without names.
+std::vector<LabelledText> texts_without_classes(std::string_view content, const std::string& name,
+                                                const LabelledTextParams& params, std::vector<std::string>& notes);
 
 // The texts of either. Texts to test with are those of params.test, unless the folder has its own.
 LabelledTexts labelled_texts_at(const std::string& path, const LabelledTextParams& params, const DataContext& context);

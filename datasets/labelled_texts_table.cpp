@@ -4,6 +4,7 @@
 #include <ranges>
 
 #include "datasets/csv.h"
+#include "datasets/csv_columns.h"
 #include "datasets/file.h"
 #include "datasets/labelled_texts.h"
 #include "datasets/table_header.h"
@@ -24,24 +25,35 @@ struct TextTable {
   const std::string& path;
   size_t text = 0, label = 0;
 
-  // Finds both columns; whether the first line, which has these cells, is a header.
-  bool begin(const std::vector<CsvCell>& cells, const LabelledTextParams& params) {
+  // Finds both columns, or with `labelled` false that of the texts; whether the first line, which has these cells, is a
+  // header.
+  bool begin(const std::vector<CsvCell>& cells, const LabelledTextParams& params, bool labelled) {
     count = cells.size();
     for (const CsvCell& cell : cells) names.emplace_back(cell.text);
     const bool is_named = named(kText) || named(kLabel) || named(params.text) || named(params.label);
     const bool is_header = params.header == "true" || (params.header == "auto" && is_named);
     if (!is_header) names.clear();
+    if (!labelled) {
+      const std::optional<size_t> other = named(params.label == kAutoColumn ? kLabel : params.label);
+      if (params.text == kAutoColumn) text = count == 1 ? 0 : chosen(kText, 0, other);
+      else text = given(kText, params.text);
+      check_once(text);
+      return is_header;
+    }
     const std::optional<size_t> other = params.label == kAutoColumn ? named(kLabel) : given(kLabel, params.label);
     text = params.text == kAutoColumn ? chosen(kText, 0, other) : given(kText, params.text);
     label = other ? *other : chosen(kLabel, 1, text);
-    for (const size_t column : {text, label})
-      if (!names.empty() && std::ranges::count(names, names[column]) > 1)
-        fail(ErrorKind::data, path, ": two columns are named ", in_quotes(names[column]), "; rename one of them");
+    check_once(text), check_once(label);
     if (text == label) fail_about(kLabel, "text and label are one column of ", params.label);
     return is_header;
   }
 
  private:
+  void check_once(size_t column) const {
+    if (!names.empty() && std::ranges::count(names, names[column]) > 1)
+      fail(ErrorKind::data, path, ": two columns are named ", in_quotes(names[column]), "; rename one of them");
+  }
+
   [[noreturn]] void fail_about(const char* parameter, const std::string& what, const std::string& column) const {
     fail(ErrorKind::config, parameter, ": ", what, path, ", which has ",
          names.empty() ? neon::text(count, " columns without names, 0 to ", count - 1) : list_text(names),
@@ -105,24 +117,65 @@ void warn_of_missing(const std::vector<LabelledText>& texts, const std::string& 
                       "; remove them where the class is missing"));
 }
 
+// The cells of the first line; none where that character cannot stand between them.
+std::vector<std::string> first_line_by(char delimiter, std::string_view content) try {
+  std::vector<std::string> out;
+  std::vector<CsvCell> cells;
+  CsvReader reader(content, delimiter, "");
+  if (reader.next(cells))
+    for (const CsvCell& cell : cells) out.emplace_back(cell.text);
+  return out;
+} catch (const Error&) {
+  return {};
+}
+
+// Without classes one cell may be a whole line, so that only names show what separates cells.
+char delimiter_in(std::string_view content, const std::string& path, const LabelledTextParams& params, bool labelled) {
+  if (params.delimiter != kAutoColumn) return delimiter_of(params.delimiter);
+  if (lower(path).find(".tsv") != path.npos) return '\t';
+  if (first_line_by(',', content).size() > 1) return ',';
+  for (const char other : {';', '\t'}) {
+    const std::vector<std::string> cells = first_line_by(other, content);
+    const bool has_text = std::ranges::count(cells, params.text == kAutoColumn ? kText : params.text) > 0;
+    if (cells.size() > 1 && (labelled || has_text)) return other;
+  }
+  return ',';
+}
+
+std::vector<LabelledText> read_rows(std::string_view content, const LabelledTextParams& params, TextTable& table,
+                                    bool labelled) {
+  CsvReader reader(content, delimiter_in(content, table.path, params, labelled), table.path);
+  std::vector<CsvCell> cells;
+  std::vector<LabelledText> out;
+  while (reader.next(cells)) {
+    if (table.count == 0 && table.begin(cells, params, labelled)) continue;
+    if (cells.size() != table.count)
+      reader.fail_at(cells[0].at, text("this line has ", cells.size(), " cells, the first has ", table.count));
+    if (labelled && cells[table.label].text.empty()) reader.fail_at(cells[table.label].at, "the class is missing");
+    out.push_back({std::string(cells[table.text].text), labelled ? std::string(cells[table.label].text) : "",
+                   reader.place(cells[table.text].at)});
+  }
+  if (out.empty()) fail(ErrorKind::data, table.path, ": has no texts");
+  return out;
+}
+
 }  // namespace
+
+std::vector<LabelledText> texts_without_classes(std::string_view content, const std::string& name,
+                                                const LabelledTextParams& params, std::vector<std::string>& notes) {
+  TextTable table{{}, 0, name};
+  std::vector<LabelledText> out = read_rows(content, params, table, false);
+  if (table.names.empty() && table.count > 1 && params.header == "auto")
+    notes.push_back(text("note: ", name, ": its first line names no column of texts; column ", table.text,
+                         " is taken, from ", in_quotes(out.front().text), " on"));
+  return out;
+}
 
 std::vector<LabelledText> texts_of_table(const std::string& path, const LabelledTextParams& params,
                                          const DataContext& context) {
   const TextFile file(path);
-  CsvReader reader(file.text(), lower(path).find(".tsv") == path.npos ? ',' : '\t', path);
-  std::vector<CsvCell> cells;
   TextTable table{{}, 0, path};
-  std::vector<LabelledText> out;
-  while (reader.next(cells)) {
-    if (table.count == 0 && table.begin(cells, params)) continue;
-    if (cells.size() != table.count)
-      reader.fail_at(cells[0].at, text("this line has ", cells.size(), " cells, the first has ", table.count));
-    if (cells[table.label].text.empty()) reader.fail_at(cells[table.label].at, "the class is missing");
-    out.push_back({std::string(cells[table.text].text), std::string(cells[table.label].text),
-                   reader.place(cells[table.text].at)});
-  }
-  if (out.empty()) fail(ErrorKind::data, path, ": has no texts");
+  std::vector<LabelledText> out = read_rows(file.text(), params, table, true);
   warn_of_missing(out, path, context);
   check_guesses(out, params, !table.names.empty());
   return out;

@@ -65,8 +65,11 @@ class IMDB : public Parametrized<Dataset, ImdbParams> {
  private:
   void check_params(const DataContext& context) const {
     if (context.rules < kRulesOfDeepTexts || !params.fallback.empty()) return;
-    for (const auto& [name, value] :
-         {std::pair{"header", params.header}, {"text", params.text}, {"label", params.label}, {"test", params.test}})
+    for (const auto& [name, value] : {std::pair{"header", params.header},
+                                      {"text", params.text},
+                                      {"label", params.label},
+                                      {"delimiter", params.delimiter},
+                                      {"test", params.test}})
       if (value != kAutoColumn)
         fail(ErrorKind::config, name, ": ", value, " is for the texts of fallback, which is not given; leave it out");
   }

@@ -33,9 +33,8 @@ std::string foreign_packing(std::string_view head) {
   return "";
 }
 
-std::vector<NamedText> files_of_tar(const std::string& path) {
+std::vector<NamedText> files_of_tar(TarReader tar) {
   std::vector<NamedText> out;
-  TarReader tar(path);
   while (tar.next())
     if (!is_hidden(tar.name())) out.push_back({tar.name(), tar.content()});
   return out;
@@ -48,6 +47,12 @@ std::vector<NamedText> files_of_zip(const std::string& path) {
   for (const ZipArchive::Member& member : zip.members())
     if (!member.name.ends_with('/') && !is_hidden(member.name)) out.push_back({member.name, zip.read(member)});
   return out;
+}
+
+std::vector<NamedText> by_name(std::vector<NamedText> files, const std::string& path) {
+  if (files.empty()) fail(ErrorKind::data, path, ": no files are in this archive");
+  std::ranges::stable_sort(files, {}, &NamedText::name);
+  return files;
 }
 
 }  // namespace
@@ -80,10 +85,12 @@ std::vector<NamedText> texts_of_archive(const std::string& path) {
   const bool tar = is_tar_name(path) || (head.size() > kTarMark && head.substr(kTarMark) == "ustar");
   const bool zip = head.starts_with("PK\3\4") || head.starts_with("PK\5\6");
   if (!tar && !zip) return {};
-  std::vector<NamedText> out = tar ? files_of_tar(path) : files_of_zip(path);
-  if (out.empty()) fail(ErrorKind::data, path, ": no files are in this archive");
-  std::ranges::stable_sort(out, {}, &NamedText::name);
-  return out;
+  return by_name(tar ? files_of_tar(TarReader(path)) : files_of_zip(path), path);
+}
+
+std::vector<NamedText> texts_of_tar(std::unique_ptr<ByteStream> bytes) {
+  const std::string path = bytes->path();
+  return by_name(files_of_tar(TarReader(std::move(bytes))), path);
 }
 
 std::string_view utf8_text(std::string_view text, const std::string& name) {

@@ -11,6 +11,7 @@
 
 namespace neon {
 
+class ByteStream;
 class FileSource;
 
 class TextFile {
@@ -53,5 +54,7 @@ std::string_view utf8_text(std::string_view text, const std::string& name);
 // The files of an archive (tar, tar.gz, zip) in the order of their names, without hidden ones; none where the file is
 // no archive. A data error where it is packed in a way that neon cannot read, or has no files.
 std::vector<NamedText> texts_of_archive(const std::string& path);
+// The same of a tar that is read once, such as stdin.
+std::vector<NamedText> texts_of_tar(std::unique_ptr<ByteStream> bytes);
 
 }  // namespace neon

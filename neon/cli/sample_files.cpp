@@ -135,6 +135,8 @@ std::unique_ptr<SampleSource> open_pipe(int descriptor, const std::string& name,
                                         const StoredData& stored) {
   auto reader = std::make_unique<GzipReader>(descriptor, name);
   const std::string head(reader->peek(kHead));
+  if (head.size() == kHead && head.substr(kTarMagic, 5) == "ustar" && !stored.vocabulary.empty())
+    return texts_of_archive(texts_of_tar(std::move(reader)), name, prefix, stored);
   if (head.size() == kHead && head.substr(kTarMagic, 5) == "ustar")
     return samples_of_images(piped_images(std::move(reader)), prefix, stored);
   const bool image = is_image(head);

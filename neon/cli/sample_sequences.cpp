@@ -7,7 +7,6 @@
 #include "datasets/hdf5_file.h"
 #include "datasets/npy.h"
 #include "datasets/series_table.h"
-#include "datasets/text_file.h"
 #include "neon/cli/session.h"
 
 namespace neon {
@@ -169,6 +168,28 @@ std::unique_ptr<SampleSource> texts_of_files(const std::string& folder, const St
   std::vector<GivenText> texts;
   for (size_t i = 0; i < files.size(); ++i) texts.push_back({files[i], files[i], contents[i]});
   return samples_of_texts(texts, folder, stored);
+}
+
+std::unique_ptr<SampleSource> texts_of_archive(std::vector<NamedText> files, const std::string& name,
+                                               const std::string& prefix, const StoredData& stored) {
+  check_has_classes(name, stored);
+  std::vector<GivenText> texts;
+  for (const NamedText& file : files) {
+    const std::string place = text(name, ": ", file.name);
+    texts.push_back({prefix + file.name, place, own_text(file.text, place, stored)});
+  }
+  return samples_of_texts(texts, name, stored);
+}
+
+std::unique_ptr<SampleSource> texts_of_table(const std::string& content, const std::string& name,
+                                             const std::string& prefix, const StoredData& stored) {
+  check_has_classes(name, stored);
+  std::vector<std::string> notes;
+  const std::vector<LabelledText> rows = texts_without_classes(utf8_text(content, name), name, stored.texts, notes);
+  for (const std::string& note : notes) print_message(note);
+  std::vector<GivenText> texts;
+  for (const LabelledText& row : rows) texts.push_back({prefix + std::to_string(texts.size()), row.place, row.text});
+  return samples_of_texts(texts, name, stored);
 }
 
 std::unique_ptr<SampleSource> windows_in(const Tensor& raw, const std::string& name, const std::string& prefix,

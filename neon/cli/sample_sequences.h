@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "datasets/text_file.h"
 #include "neon/cli/samples.h"
 
 namespace neon {
@@ -16,8 +17,12 @@ namespace neon {
 std::unique_ptr<SampleSource> sequences_in(const std::string& content, const std::string& name,
                                            const std::string& prefix, const StoredData& stored);
 
-// The files in a folder, and in those below it, as a text each, for a net of texts.
+// For a net of texts: a text in each file of a folder and of those below it, or of an archive; in each row of a table.
 std::unique_ptr<SampleSource> texts_of_files(const std::string& folder, const StoredData& stored);
+std::unique_ptr<SampleSource> texts_of_archive(std::vector<NamedText> files, const std::string& name,
+                                               const std::string& prefix, const StoredData& stored);
+std::unique_ptr<SampleSource> texts_of_table(const std::string& content, const std::string& name,
+                                             const std::string& prefix, const StoredData& stored);
 
 // Rows (L,F), or (L) of one column, of an array as such windows; null where it has no rows of the net's steps.
 std::unique_ptr<SampleSource> windows_in(const Tensor& raw, const std::string& name, const std::string& prefix,

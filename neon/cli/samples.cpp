@@ -191,11 +191,11 @@ class Opener {
     if (folder_exists(path) || is_tar_name(path) || (!there && is_pattern(path))) return add_store(path);
     if (!there) fail(ErrorKind::data, path, ": there is no such file", nearest_file(path));
     const Format format = format_of(path);
-    if (!stored_.vocabulary.empty() && format == Format::csv && !is_text_name(path)) {
-      check_has_classes(path, stored_);
-      fail(ErrorKind::config, path,
-           ": the net takes texts, one a line, and not the cells of a table; save the texts as ", "a .txt file");
-    }
+    if (!stored_.vocabulary.empty() && format == Format::csv && (stored_.txt_is_table || !is_text_name(path)))
+      return out_.push_back(texts_of_table(read_maybe_gzip(path), path, prefix(path), stored_));
+    if (!stored_.vocabulary.empty() && format == Format::none)
+      if (std::vector<NamedText> files = texts_of_archive(path); !files.empty())
+        return out_.push_back(texts_of_archive(std::move(files), path, prefix(path), stored_));
     const bool may_be_sequences =
         format == Format::csv || format == Format::npy || (format == Format::none && !stored_.vocabulary.empty());
     if (stored_.sequence && may_be_sequences)
@@ -215,8 +215,11 @@ class Opener {
     if (!stored_.vocabulary.empty()) {
       if (folder_exists(path)) return out_.push_back(texts_of_files(path, stored_));
       check_has_classes(path, stored_);
-      fail(ErrorKind::config, path, ": the net takes texts, one in each line of a file, or a folder with a text in ",
-           "each file; name one of these");
+      if (!is_tar_name(path))
+        fail(ErrorKind::config, path,
+             ": the net takes texts, one in each line of a file, row of a table, or file of a ",
+             "folder or archive; name one of these");
+      return out_.push_back(texts_of_archive(texts_of_archive(path), path, prefix(path), stored_));
     }
     if (is_shard_folder(path))
       fail(ErrorKind::config, path, ": holds shards, and neon predict reads images; give the folder, archive or files ",

@@ -15,15 +15,16 @@ void take_text(const Setting& spec, std::string_view name, std::string& to) {
   if (const Setting* value = parameter_of_data(spec, name); value && value->is_scalar()) to = value->value;
 }
 
-// Whether a data set reads a text from each file, by its name and path: tables have endings.
-bool are_texts_of_files(const Setting& spec) {
+// Says of TextClasses whether it read a text from each file: tables have endings.
+void say_texts(const Setting& spec, StoredData& out) {
   const Setting* set = spec.find("dataset");
-  if (!set || !set->is_map() || set->entries.size() != 1 || set->entries[0].key != "TextClasses") return false;
+  if (!set || !set->is_map() || set->entries.size() != 1 || set->entries[0].key != "TextClasses") return;
   std::string path;
   take_text(spec, "path", path);
   const std::string small = lower(path);
   const auto ends = [&](const char* ending) { return small.ends_with(ending); };
-  return !(ends(".csv") || ends(".tsv") || ends(".txt") || ends(".gz"));
+  out.txt_is_table = ends(".txt") || ends(".txt.gz");
+  out.texts_are_files = !(ends(".csv") || ends(".tsv") || ends(".txt") || ends(".gz"));
 }
 
 }  // namespace
@@ -41,7 +42,13 @@ StoredData stored_data(const StoredRun& run, const Setting& spec) {
   take_text(spec, "x_train", out.x_train);
   take_text(spec, "x_test", out.x_test);
   take_text(spec, "array", out.series_array);
-  out.texts_are_files = are_texts_of_files(spec);
+  if (!out.vocabulary.empty())
+    for (const auto& [name, to] : {std::pair{"text", &out.texts.text},
+                                   {"label", &out.texts.label},
+                                   {"header", &out.texts.header},
+                                   {"delimiter", &out.texts.delimiter}})
+      take_text(spec, name, *to);
+  say_texts(spec, out);
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "datasets/dataset.h"
+#include "datasets/labelled_texts.h"
 #include "neon/train/run_state.h"
 
 namespace neon {
@@ -14,6 +15,8 @@ struct StoredData : SampleMeaning {
   std::vector<NamedTarget> outputs;                    // targets, in the order of the net's outputs
   std::string x_train = "x_train", x_test = "x_test";  // names of the inputs in an .npz
   bool texts_are_files = false;                        // those to train with were files in folders of classes
+  LabelledTextParams texts;                            // columns of a table of texts
+  bool txt_is_table = false;                           // those to train with were rows of a table named .txt
   std::string series_array = "input";                  // WindowsParams::array
 };
 // `spec`: the run's, as --set has it.

@@ -295,8 +295,8 @@ batch_size: 2
                    "optimizer: Adam\nbatch_size: 4\nepochs: 1\n")
         self.neon("few.yaml", "-r", "1", "-s", "few.safetensors")
         self.refused(2, "sample", "few.safetensors", says="its net gives classes to texts and predicts no next token")
-        self.refused(2, "predict", "few.safetensors", "few.tar", says="few.tar: the net takes texts, one in each line of a file, or a "
-                     "folder with a text in each file")
+        self.refused(2, "predict", "few.safetensors", "few*", says="few*: the net takes texts, one in each line of a file, row "
+                     "of a table, or file of a folder or archive")
         self.assertEqual([line.split(",")[0] for line in self.neon("predict", "few.safetensors", "few/a").out.splitlines()[1:]],
                          [f"few/a/{i}.txt" for i in (0, 2, 4, 6)])
         self.assertEqual(len(self.neon("predict", "few.safetensors", "few/a/0.txt", "few/a/2.txt").out.splitlines()), 3)

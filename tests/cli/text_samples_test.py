@@ -1,0 +1,92 @@
+#!/usr/bin/python3
+"""Texts for predict: rows of tables, files of archives; the character between the cells of a table."""
+import os
+import tarfile
+import zipfile
+
+import support
+from support import Case
+
+SPEC = """dataset: {TextClasses: {path: %s, test: 0}}
+layers:
+  - Embedding: {embedding_dim: 3}
+  - RecurrentMean
+  - Affine: {nout: classes, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: {Adam: {learning_rate: 0.1}}
+batch_size: 4
+epochs: 3
+"""
+TEXTS = ["good film, really", 'a "bad" film', "good one; yes", "bad one"]
+ROWS = list(zip(TEXTS, "pnpn"))
+
+
+def cells(rows, delimiter):
+    quoted = [['"' + cell.replace('"', '""') + '"' if set(cell) & {'"', delimiter} else cell for cell in row] for row in rows]
+    return "".join(delimiter.join(row) + "\n" for row in quoted)
+
+
+class TextSamples(Case):
+    def setUp(self):
+        super().setUp()
+        self.write("t.csv", cells([("text", "label"), *ROWS], ","))
+        self.neon(self.spec(SPEC % "t.csv", "t.yaml"), "-r", "1", "-s", "t.safetensors")
+        self.write("lines.txt", "\n".join(TEXTS) + "\n")
+
+    def rows(self, *arguments, **options):
+        return [line.split(",") for line in self.neon("predict", "t.safetensors", *arguments, **options).out.splitlines()[1:]]
+
+    def test_rows_of_a_table_are_texts(self):
+        expected = self.rows("lines.txt")
+        self.assertEqual([row[0] for row in expected], ["0", "1", "2", "3"])
+        tables = {
+            "t.csv": (), "other.csv": [("id", "text"), *(("7", text) for text in TEXTS)],
+            "label.csv": [("label", "text"), *((label, text) for text, label in ROWS)],
+            "headless.csv": ROWS, "alone.csv": [("text",), *((text,) for text in TEXTS)]}
+        for name, rows in tables.items():
+            if rows: self.write(name, cells(rows, ","))
+            self.assertEqual(self.rows(name), expected, name)
+        self.write("t.tsv", cells([("text", "label"), *ROWS], "\t"))
+        self.write("semicolons.csv", cells([("label", "text"), *((label, text) for text, label in ROWS)], ";"))
+        for name in "t.tsv", "semicolons.csv":
+            self.assertEqual(self.rows(name), expected, name)
+        self.write("wide.csv", "review,stars,label\ngood,1,p\n")
+        self.refused(2, "predict", "t.safetensors", "wide.csv",
+                     says="text: name its column of wide.csv, which has review, stars, label")
+        self.write("wide.csv", "review,stars,sort\ngood,1,p\n")
+        self.assertIn('note: wide.csv: its first line names no column of texts; column 0 is taken, from ',
+                      self.neon("predict", "t.safetensors", "wide.csv").err)
+        self.write("named.csv", cells([("id", "review", "by"), *(("7", text, "me") for text in TEXTS)], ","))
+        self.assertEqual(self.rows("named.csv", "--set", "dataset.TextClasses.text=review"), expected)
+
+    def test_files_of_an_archive_are_texts(self):
+        expected = [row[1:] for row in self.rows("lines.txt")]
+        names = [f"in/{i}.txt" for i in range(4)]
+        with tarfile.open(self.path("t.tar.gz"), "w:gz") as tar, zipfile.ZipFile(self.path("t.zip"), "w") as zipped:
+            for name, text in zip(names, TEXTS):
+                self.write(name, text)
+                tar.add(self.path(name), name)
+                zipped.writestr(name, text)
+        for archive in "t.tar.gz", "t.zip":
+            self.assertEqual(self.rows(archive), [[name, *rest] for name, rest in zip(names, expected)], archive)
+        self.assertEqual(self.rows("t.zip", "lines.txt")[0][0], "t.zip:in/0.txt")
+        with open(self.path("t.tar.gz"), "rb") as archive:
+            self.assertEqual([row[1:] for row in self.rows("-", stdin=archive.read())], expected)
+
+    def test_cells_may_be_apart_by_other_characters(self):
+        found = []
+        for name, delimiter, given in ("a.csv", ";", ""), ("b.csv", "|", ', delimiter: "|"'), ("c.txt", "\t", ", delimiter: tab"):
+            self.write(name, cells([("text", "label"), *ROWS], delimiter))
+            spec = self.spec((SPEC % name).replace("test: 0", "test: 0" + given), "o.yaml")
+            self.neon(spec, "-r", "1", "-s", "t.safetensors", "--overwrite")
+            found.append(self.rows("lines.txt"))
+            self.assertEqual(self.rows(name), found[-1])
+        self.assertEqual(found, [found[0]] * 3)
+        os.makedirs(self.path("f/p")), os.makedirs(self.path("f/n"))
+        self.write("f/p/1.txt", "a"), self.write("f/n/1.txt", "b")
+        self.refused(2, "check", self.spec((SPEC % "f").replace("test: 0", "test: 0, delimiter: tab"), "f.yaml"),
+                     says="delimiter: tab is for a table, and f is a folder")
+
+
+if __name__ == "__main__":
+    support.main()
