@@ -72,7 +72,7 @@ class SplitPairs(support.Case):
 
     def test_what_keeps_steps_behind_a_split_layer(self):
         """These take (N,T,F) and give as much: steps all the same, of sequences of one length or of several."""
-        for keeps in "LayerNorm: {}", "RMSNorm: {}", "StochasticDepth: 0.7", "LearnedPositions: {init: Kaiming, steps: 13}", "SinusoidalPositions: {}":
+        for keeps in "LayerNorm: {}", "RMSNorm: {}", "StochasticDepth: 0.7", "GaussianNoise: 0.5", "LearnedPositions: {init: Kaiming, steps: 13}", "SinusoidalPositions: {}":
             spec = KEPT.replace("KEEPS", keeps)
             self.check_ranks(self.spec(spec), ranks=(2, 3))
             self.check_ranks(self.spec(spec, buckets=3), ranks=(2,))

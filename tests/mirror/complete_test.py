@@ -22,7 +22,7 @@ LEFT_OUT = {
     "random by itself, so no formula gives its values": ["Dropout", "RReLU", "StochasticDepth"],
     "another name or form of one that is drawn": ["BatchNormAutodiff", "Convolution", "Deconvolution", "GeneralizedCost",
                                                   "Linear", "RectLeaky", "Repeat", "Sequential"],
-    "a test of its own carries its training out again": ["GenerativeAdversarial", "RBM", "XCovariance"],
+    "a test of its own carries its training out again": ["GaussianNoise", "GenerativeAdversarial", "RBM", "XCovariance"],
     "a step, which the last bit of its input turns": ["BinaryAffine", "BinaryConv", "BinaryLinear", "Lion", "ShiftBatchNorm", "Sign"],
     "golden cases or loops alone test it": ["ChannelShuffle", "CropToFit", "CTC", "DataTransform", "Embedding",
                                             "GeneralizedCostMask", "MBox", "MergeConcatSequence", "MergeMultistream",

@@ -103,6 +103,7 @@ std::vector<std::string> draws_by_step() {
   const std::string relu = "activation: RReLU", affine = "{Affine: {nout: 4, " + kInit + ", ";
   return {
       "{Dropout: {keep: 0.5}}, " + cell("GRU") + ", {Dropout: {keep: 0.75}}",
+      "{GaussianNoise: 0.5}, " + cell("GRU") + ", {GaussianNoise: 0.25}",
       affine + relu + "}}, {Activation: RReLU}, {Dropout: {keep: 0.5}}",
       convolution("padding: 1, " + relu) + ", " + convolution("padding: 1, shared_bias: true, " + relu),
       "{GatedMLP: {hidden: 5, " + kInit + ", " + relu + "}}",

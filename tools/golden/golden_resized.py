@@ -57,4 +57,6 @@ def layers(case):
     x = draw("x of depth", (3, 4, 2, 2))
     case({"StochasticDepth": {"keep": 1}}, x, lambda x: x.clone())
     case("StochasticDepth", x, lambda x: x.clone(), lambda x: x * 0.8, random=True)
+    case({"GaussianNoise": {"deviation": 0}}, x, lambda x: x.clone())
+    case({"GaussianNoise": {"sigma": 0.5}}, x, lambda x: x.clone(), random=True)
     case({"DropPath": 0.5}, draw("rows of depth", (3, 4)), lambda x: x.clone(), lambda x: x * 0.5, random=True)
