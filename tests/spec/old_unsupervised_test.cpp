@@ -69,7 +69,7 @@ TEST_CASE("0.9: a balanced net has an output for its class, one for its sample, 
   CHECK(net.find("dataset")->to_string() == "{MNIST: {reconstruct: true, fallback: Digits}}");
   CHECK(net.find("layers")->to_string() ==
         "[{Affine: {name: h, nout: 50, init: {Gaussian: {scale: 0.01}}}}, {Affine: {name: u, nout: 14, activation: "
-        "Softmax, init: {Gaussian: {scale: 0.01}}}}, {XCovariance: {split: 10, scale: 0.5}}, {Affine: {name: r, nout: "
+        "Softmax, init: {Gaussian: {scale: 0.01}}}}, {XCovariance: {split: 10, scale: 0.05}}, {Affine: {name: r, nout: "
         "784, init: {Gaussian: {scale: 0.01}}}}, {Slice: {inputs: u, name: balanced0, end_idx: 10}}]");
   CHECK(net.find("outputs")->to_string() ==
         "{sample: {cost: SumSquared, layer: r}, class: {cost: CrossEntropyMulti, layer: balanced0, metrics: "

@@ -43,7 +43,7 @@ bool is_penalty(const OldNode& cost_layer) {
 // Layers, and an output of the net for each cost.
 class Balance {
  public:
-  Balance(OldTranslation& t, const OldNode& list) : t_(t), data_(list.items().front()) {
+  Balance(OldTranslation& t, const OldNode& list, int64_t batch) : t_(t), batch_(batch), data_(list.items().front()) {
     layers_ = translate_old_layers(t, list, [&](const OldNode& node, Setting& layers) {
       forks_.push_back({node, name_of_layer(t, layers.items.back()), t.activation});
     });
@@ -122,17 +122,34 @@ class Balance {
       return t_.problem(nodes[1].where(), text(key,
                                                ": XCovariance is of the layer at which the path begins, and layers "
                                                "before its cost would learn from nothing else"));
-    const Setting penalty = t_.object(*nodes.back().find("cost"), "penalty");
+    Setting penalty = t_.object(*nodes.back().find("cost"), "penalty");
     if (penalty.is_null()) return;
+    divide_by_batch(penalty);
     for (size_t i = 0; i < layers_.items.size(); ++i)
       if (params_of(layers_.items[i]).find("name") && params_of(layers_.items[i]).find("name")->value == fork.name)
         layers_.items.insert(layers_.items.begin() + std::ptrdiff_t(i) + 1, penalty), i = layers_.items.size();
     t_.remark(nodes.back().where(),
-              "XCovariance is a layer behind the units that it penalises; reported costs are without it. 0.9's cost "
-              "layer divided the penalty by the batch size: scale: 1 / batch_size is as weak as there");
+              "XCovariance is a layer behind the units that it penalises; reported costs are without it");
+  }
+
+  // 0.9's cost layer divided all costs by the batch size, which the covariances are divided by already.
+  void divide_by_batch(Setting& penalty) {
+    double scale = 1;
+    const Setting* const given = params_of(penalty).find("scale");
+    if (given && !detail::read_real(*given, scale))
+      return t_.problem(given->where, "scale: expected a number, to be divided by the batch size");
+    if (batch_ < 1)
+      return t_.remark(penalty.where, "scale: 0.9 divided it by the batch size, which is no one number here");
+    std::erase_if(params_of(penalty).entries, [](const auto& entry) { return entry.key == "scale"; });
+    const std::string divided = number(scale / double(batch_));
+    params_of(penalty).entries.push_back({"scale", Setting::scalar(divided, penalty.where), penalty.where});
+    t_.remark(penalty.where,
+              text("scale: 0.9's cost layer divided this mean over the batch by the batch size once more: ",
+                   number(scale), " / ", batch_, "; the paper has scale: ", number(scale)));
   }
 
   OldTranslation& t_;
+  int64_t batch_;
   OldNode data_;
   std::vector<Fork> forks_;
   Setting layers_, outputs_ = Setting::map({}, {});
@@ -142,7 +159,9 @@ void finish_balance(OldTranslation& t, const OldObject& object, OldResult& out) 
   const auto layers = object.find("layers"), by_class = object.find("classlayers"), style = object.find("stylelayers");
   if (layers && by_class && style && !layers->items().empty()) {
     t.reconstruct = true;
-    Balance net(t, *layers);
+    int64_t batch = 0;  // of a range of a search
+    if (const auto given = object.find("batch_size")) detail::read_integer(given->scalar(), batch);
+    Balance net(t, *layers, batch);
     net.add_path(*by_class, "classlayers");
     net.add_path(*style, "stylelayers");
     net.finish(object.node.where(), out);
