@@ -215,6 +215,28 @@ TEST_CASE("0.9: an alias of a layer shares its weights") {
   CHECK(has_note(parts.spec(), "the layer 'y' stands here more than once: 'y_2' shares its weights"));
 }
 
+TEST_CASE("0.9: an alias of a layer without a name shares its weights, too") {
+  OldParts parts;
+  parts.layers = "&g !obj:layers.FCLayer {nout: 784, weight_init: *w}, *g, " + parts.layers;
+  CHECK_THAT(parts.part("layers"), Contains("{Affine: {name: layer0, nout: 784, init: ") &&
+                                       Contains("{Affine: {name: layer1, nout: 784, share: layer0"));
+  CHECK(has_note(parts.spec(), "the layer 'layer0' stands here more than once: 'layer1' shares its weights"));
+}
+
+TEST_CASE("0.9: an alias of a layer with batch norm behind it shares that, too") {
+  OldParts parts;
+  parts.data = "is_local: True, nofm: 1, ofmshape: [28, 28]";
+  parts.layers =
+      "&g !obj:layers.ConvLayer {name: c, local_conv: True, fshape: [3, 3], pad: 1, weight_init: *w, batch_norm: "
+      "True}, "
+      "*g, " +
+      parts.layers;
+  const std::string layers = parts.part("layers");
+  CHECK_THAT(layers, Contains("{BatchNorm: {name: c_bnorm}}"));
+  CHECK_THAT(layers, Contains("{Local: {name: c_2, ") && Contains("share: c, "));
+  CHECK_THAT(layers, Contains("{BatchNorm: {name: c_2_bnorm, share: c_bnorm}}"));
+}
+
 TEST_CASE("0.9: synthetic sets ignored sample_pct") {
   OldParts parts;
   parts.data = "nout: 9";

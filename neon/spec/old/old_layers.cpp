@@ -36,17 +36,6 @@ Setting usual_old_init(const Location& where) {
                       where);
 }
 
-std::string name_for_rules(OldTranslation& t, const OldObject& object, OldResult& out) {
-  if (const Setting* const name = out.params.find("name")) return name->value;
-  std::string name;
-  int number = 0;
-  do name = text("layer", number++);
-  while (!t.layer_names.insert(name).second);
-  const Location where = object.node.where();
-  out.params.entries.insert(out.params.entries.begin(), {"name", Setting::scalar(name, where), where});
-  return name;
-}
-
 }  // namespace
 
 void finish_old_weights(OldTranslation& t, const OldObject& object, OldResult& out, bool can_have_bias) {
@@ -71,7 +60,7 @@ void finish_old_weights(OldTranslation& t, const OldObject& object, OldResult& o
   else std::erase_if(out.params.entries, [](const auto& entry) { return entry.key == "batch_norm"; });
   const auto rule = object.find("lrule_init"), bias_rule = object.find("brule_init");
   OldLayerRules rules;
-  rules.layer = name_for_rules(t, object, out);
+  rules.layer = t.name_of(out, where);
   rules.weights = rule && !rule->is_null() ? translate_old_rule(t, *rule) : usual_old_rule(where);
   if (bias_rule && !bias_rule->is_null()) rules.bias = translate_old_rule(t, *bias_rule);
   rules.has_bias = has_bias && !batch_norm;

@@ -23,7 +23,7 @@ Setting named(std::string name, Setting params, const Location& where) {
   return Setting::map({{std::move(name), std::move(params), where}}, where);
 }
 
-// The layer itself takes no batch_norm.
+// The layer itself takes no batch_norm. The one behind an alias shares the first one's scale and shift.
 void put_norm_behind(const Location& where, OldResult& out) {
   const std::string name = out.params.find("name")->value + "_bnorm";
   const Setting* const given = out.params.find("activation");
@@ -31,6 +31,8 @@ void put_norm_behind(const Location& where, OldResult& out) {
   std::erase_if(out.params.entries,
                 [](const auto& entry) { return entry.key == "batch_norm" || entry.key == "activation"; });
   Setting norm = named("name", Setting::scalar(name, where), where);
+  if (const Setting* const first = out.params.find("share"))
+    norm.entries.push_back({"share", Setting::scalar(first->value + "_bnorm", where), where});
   Setting layers =
       Setting::list({named(out.name, out.params, where), named("BatchNorm", std::move(norm), where)}, where);
   if (activation) layers.items.push_back(named("Activation", named("transform", *activation, where), where));

@@ -126,12 +126,21 @@ void OldTranslation::name_layer(const OldObject& object, OldResult& out) {
   out.params.entries.insert(out.params.entries.begin(), {"name", std::move(value), object.where_of("name")});
 }
 
+std::string OldTranslation::name_of(OldResult& layer, const Location& where) {
+  if (const Setting* const name = layer.params.find("name")) return name->value;
+  std::string name;
+  int number = 0;
+  do name = text("layer", number++);
+  while (!layer_names.insert(name).second);
+  layer.params.entries.insert(layer.params.entries.begin(), {"name", Setting::scalar(name, where), where});
+  return name;
+}
+
 // An alias of an earlier layer is that layer, with its weights.
 void OldTranslation::share_weights(const OldObject& object, OldResult& out) {
   const bool learns = std::ranges::count(object.kind.keys, "weight_init", &OldKey::name) > 0;
-  const Setting* const named = out.params.find("name");
-  if (!learns || !named) return;
-  const std::string name = named->value;
+  if (!learns) return;
+  const std::string name = name_of(out, object.node.where());
   const auto same = [&](const auto& layer) { return layer.first == object.node; };
   const auto first = std::ranges::find_if(named_layers_, same);
   if (first == named_layers_.end()) return void(named_layers_.emplace_back(object.node, name));

@@ -41,6 +41,8 @@ class OldTranslation {
   Setting object(const OldNode& node, std::string_view category);
   // Lists, maps and scalars; objects in them are a problem.
   Setting plain(const OldNode& node);
+  // The name of a translated layer, which gets one if it has none.
+  std::string name_of(OldResult& layer, const Location& where);
   // For maps that have keys, but no class.
   void check_keys(const OldObject& object);
   void use_keys(const OldObject& object, OldResult& out);
