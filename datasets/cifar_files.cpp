@@ -138,7 +138,8 @@ std::vector<std::string> read_cifar_files(const CifarKind& kind, const std::stri
   }
   for (size_t i = 0; i < names.size(); ++i)
     if (!came[i])
-      fail(ErrorKind::data, place, ": lacks ", there[i], "; is this the binary version of ", kind.name, "?");
+      fail(ErrorKind::data, place, ": lacks ", there[i], "; is this the ",
+           pickled ? "version for Python of " : "binary version of ", kind.name, "?");
   return out;
 }
 

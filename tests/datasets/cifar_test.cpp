@@ -193,6 +193,10 @@ TEST_CASE("files that are not CIFAR's are errors") {
   CHECK(error_of([&] {
           load_cifar(dir, "CIFAR100");
         }).find("lacks train.bin; is this the binary version of CIFAR100?") != std::string::npos);
+  const TempDir of_python;
+  of_python.write("cifar-10-python.tar.gz", tar_of({pickled_cifar10().front()}));
+  CHECK_THAT(error_of([&] { load_cifar(of_python, "CIFAR10"); }),
+             Catch::Contains("lacks data_batch_1; is this the version for Python of CIFAR10?"));
 }
 
 TEST_CASE("the same images as JPEGs may stand in, and a warning says so") {
