@@ -8,6 +8,7 @@
 #include "neon/cli/objective.h"
 #include "neon/cli/options.h"
 #include "neon/cli/session.h"
+#include "neon/cli/whole_ranges.h"
 #include "neon/core/threads.h"
 #include "neon/spec/spec.h"
 #include "neon/spec/yaml.h"
@@ -16,19 +17,6 @@
 namespace neon {
 
 namespace {
-
-// Values under which a range counts: those of the choices that it stands in.
-Values values_for(const SearchRange& range, const std::vector<SearchRange>& all) {
-  Values out;
-  const SearchRange* at = &range;
-  while (!at->parent.empty()) {
-    const auto parent = std::ranges::find(all, at->parent, &SearchRange::name);
-    if (parent == all.end()) break;
-    out[parent->name] = parent->options[at->option];
-    at = &*parent;
-  }
-  return out;
-}
 
 // Whether the range changes the spec; one that --set replaces, say, does not.
 bool changes(const SearchRange& range, const std::vector<SearchRange>& all, const CommandLine& line,
@@ -120,6 +108,7 @@ SearchPlan plan_search(const CommandLine& line) {
          "--objective trains one trial");
   check_may_be_spec(path);
   const Spec spec = load_spec(path, line.overrides);
+  check_whole_ranges(path, line.overrides, {}, spec.ranges, spec.ranges);
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   const OpenedSpec opened{
       std::make_unique<Experiment>(spec.root), parent.empty() ? "." : parent.string(), spec.conversion.options, {}};

@@ -13,6 +13,7 @@
 #include "neon/cli/rank_process.h"
 #include "neon/cli/slow_note.h"
 #include "neon/cli/verb.h"
+#include "neon/cli/whole_ranges.h"
 #include "neon/core/free_memory.h"
 #include "neon/core/key_error.h"
 #include "neon/core/paths.h"
@@ -83,6 +84,7 @@ OpenedSpec open_spec(const CommandLine& line, const std::string& path) {
   print_conversion_notes(line, path, spec);
   // A pipe lies in no folder of the user's.
   const size_t slash = is_read_once(path) ? path.npos : path.rfind('/');
+  if (!is_read_once(path)) check_whole_ranges(path, line.overrides, values_of(line), spec.unset, spec.ranges);
   return {std::make_unique<Experiment>(spec.root), slash == path.npos ? "." : path.substr(0, slash),
           spec.conversion.options, spec.unset, spec.notation};
 }

@@ -167,6 +167,18 @@ class Search(Case):
             self.assertIn("did you mean Tanh?", by_values["Tahn", rate]["cause"])
         self.assertIn("4 trials: 1 done, 2 failed, 1 diverged", said.out)
 
+    def test_fractions_in_the_place_of_whole_numbers_are_refused(self):
+        """The middle, 12, would be right, and so passes alone; also in an option that is not the first."""
+        spec = self.spec(SEARCH.replace("{int: [2, 12]", "{log: [2, 12]"), batch_size="{search: {choice: [12, {search: {linear: [8, 16], name: size}}]}}")
+        of_units = "s.yaml:3:20: range units: log gives numbers with fractions, and the key takes whole ones; write int: [2, 12], or INT with !hyperopt"
+        of_size = "range size: linear gives numbers with fractions, and the key takes whole ones; write int: [8, 16]"
+        self.assertNotIn("range size: linear", self.refused(2, "check", spec, says=of_units).err)
+        self.refused(2, "check", spec, "--value", "units=3", "--value", "batch_size=search", says=of_size)
+        self.refused(2, "search", spec, says=[of_units, of_size])
+        self.assertFalse(os.path.exists(self.path("s-search")))
+        self.spec(SEARCH.replace("momentum_coef: 0.5", "momentum_coef: {search: {linear: [0, 0.5]}}"))
+        self.neon("check", "s.yaml")
+
     def test_objective_prints_one_line_of_json(self):
         spec = self.spec(SEARCH)
         values = ["--value", "units=5", "--value", RATE + "=0.1"]
