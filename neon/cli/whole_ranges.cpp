@@ -30,18 +30,19 @@ double fraction_in(const SearchRange& range) {
   return out == std::floor(out) ? (out + range.high) / 2 : out;
 }
 
-// The end of the message about the key, "expected an integer, found '9.2'"; "" where the key takes the number.
-std::string refusal(const SearchRange& range, const std::string& path, const std::vector<std::string>& overrides,
-                    std::map<std::string, std::string> values) {
-  values[range.name] = number(fraction_in(range));
+// Whether a key refuses the number because it is not whole.
+bool is_refused(const SearchRange& range, const std::string& path, const std::vector<std::string>& overrides,
+                std::map<std::string, std::string> values) {
+  const std::string fraction = number(fraction_in(range));
+  values[range.name] = fraction;
+  const std::string wanted = text("expected an integer, found ", in_quotes(fraction));
   try {
     (void)Experiment(load_spec(path, overrides, {values}).root);
   } catch (const Faults& faults) {
-    for (const std::string& line : faults.lines())
-      if (line.starts_with(range.where.to_string()) && line.find("expected an integer") != line.npos) return line;
-  } catch (const Error&) {  // not about the number: the spec was read before, with another one
+    return std::ranges::any_of(faults.lines(), [&](const auto& line) { return line.find(wanted) != line.npos; });
+  } catch (const Error&) {  // of something else, which whoever reads the spec will find
   }
-  return "";
+  return false;
 }
 
 }  // namespace
@@ -55,7 +56,7 @@ void check_whole_ranges(const std::string& path, const std::vector<std::string>&
     if (!fractions || range.low == range.high) continue;
     std::map<std::string, std::string> under = values_for(range, all);
     under.insert(values.begin(), values.end());
-    if (refusal(range, path, overrides, under).empty()) continue;
+    if (!is_refused(range, path, overrides, under)) continue;
     const bool is_log = range.kind == SearchRange::Kind::log;
     problems.add(range.where, "",
                  text("range ", range.name, ": ", is_log ? "log" : "linear",
