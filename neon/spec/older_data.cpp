@@ -171,6 +171,17 @@ void rename_steps(Setting& options, std::vector<std::string>& notes) {
   notes.push_back(text(given->where, ": timesteps of the data set are its steps"));
 }
 
+// qa15_basic-deduction, the begin of the task's files, or qa15 is task 15.
+void number_task(Setting& options, std::vector<std::string>& notes) {
+  Setting* const task = options.find("task");
+  if (!task || !task->is_scalar() || !task->value.starts_with("qa")) return;
+  const size_t end = std::min(task->value.find('_'), task->value.size());
+  const std::string digits = task->value.substr(2, end - 2);
+  if (digits.empty() || digits.find_first_not_of("0123456789") != digits.npos) return;  // BABI refuses it
+  notes.push_back(text(task->where, ": task: ", task->value, " is ", digits, " here"));
+  *task = Setting::scalar(digits, task->where);
+}
+
 void add_fallback(Setting& options, const Location& where, std::vector<std::string>& notes) {
   if (options.find("fallback")) return;
   options.entries.push_back({"fallback", Setting::scalar("Digits", where), where});
@@ -222,6 +233,7 @@ void convert_older_dataset(Setting& root, Conversion& conversion, std::vector<st
   if (known != std::end(kSets)) {
     name = *known;
     if (name == "CIFAR10") convert_cifar_images(root, options, notes);
+    if (name == "BABI") number_task(options, notes);
     if (name == "MNIST") add_fallback(options, where, notes);
     if (name == "PTB" || name == "Shakespeare" || name == "HutterPrize") rename_steps(options, notes);
     if (name == "MNIST" || name.starts_with("CIFAR")) leave_out_shuffle(root, options, notes);

@@ -22,6 +22,10 @@ TEST_CASE("a data set of 1.x may be a word alone") {
   CHECK(part_of(with_data(file + "dataset: ptb\n"), "dataset") == "PTB");
   CHECK(part_of(with_data(file + "dataset: ptb-train\n"), "dataset") == "PTB");
   CHECK(part_of(with_data(file + "dataset: babi\n"), "dataset") == "BABI");
+  for (const char* task : {"qa15_basic-deduction", "qa15", "15"})
+    CHECK(part_of(with_data(file + text("dataset: {name: babi, task: ", task, "}\n")), "dataset") ==
+          "{BABI: {task: 15}}");
+  CHECK(part_of(with_data(file + "dataset: {name: babi, task: qa_x}\n"), "dataset") == "{BABI: {task: qa_x}}");
   CHECK(part_of(with_data(file + "dataset: {name: shakespeare, timesteps: 30}\n"), "dataset") ==
         "{Shakespeare: {steps: 30}}");
   CHECK(part_of(with_data(file + "dataset: Iris\n"), "dataset") == "Iris");
