@@ -201,42 +201,6 @@ TEST_CASE("0.9: pooling over maps, and batch norm behind filters of each place, 
                "{BatchNorm: {name: c_bnorm}}, {Activation: {transform: Rectlin}}]}}"));
 }
 
-TEST_CASE("0.9: an alias of a layer shares its weights") {
-  OldParts parts;
-  parts.layers =
-      "!obj:layers.FCLayer {name: x, nout: 20, lrule_init: *r, weight_init: *w}, &g !obj:layers.FCLayer {name: y, "
-      "nout: "
-      "20, weight_init: *w, lrule_init: {type: adadelta}}, *g, !obj:layers.FCLayer {name: z, nout: 10, lrule_init: *r, "
-      "weight_init: *w},";
-  CHECK_THAT(parts.part("layers"),
-             Contains("{Affine: {name: y, nout: 20, init: ") && Contains("{Affine: {name: y_2, nout: 20, share: y"));
-  CHECK(parts.part("optimizer") ==
-        "{MultiOptimizer: {default: {GradientDescentMomentum: {learning_rate: 0.1}}, y: Adadelta}}");
-  CHECK(has_note(parts.spec(), "the layer 'y' stands here more than once: 'y_2' shares its weights"));
-}
-
-TEST_CASE("0.9: an alias of a layer without a name shares its weights, too") {
-  OldParts parts;
-  parts.layers = "&g !obj:layers.FCLayer {nout: 784, weight_init: *w}, *g, " + parts.layers;
-  CHECK_THAT(parts.part("layers"), Contains("{Affine: {name: layer0, nout: 784, init: ") &&
-                                       Contains("{Affine: {name: layer1, nout: 784, share: layer0"));
-  CHECK(has_note(parts.spec(), "the layer 'layer0' stands here more than once: 'layer1' shares its weights"));
-}
-
-TEST_CASE("0.9: an alias of a layer with batch norm behind it shares that, too") {
-  OldParts parts;
-  parts.data = "is_local: True, nofm: 1, ofmshape: [28, 28]";
-  parts.layers =
-      "&g !obj:layers.ConvLayer {name: c, local_conv: True, fshape: [3, 3], pad: 1, weight_init: *w, batch_norm: "
-      "True}, "
-      "*g, " +
-      parts.layers;
-  const std::string layers = parts.part("layers");
-  CHECK_THAT(layers, Contains("{BatchNorm: {name: c_bnorm}}"));
-  CHECK_THAT(layers, Contains("{Local: {name: c_2, ") && Contains("share: c, "));
-  CHECK_THAT(layers, Contains("{BatchNorm: {name: c_2_bnorm, share: c_bnorm}}"));
-}
-
 TEST_CASE("0.9: synthetic sets ignored sample_pct") {
   OldParts parts;
   parts.data = "nout: 9";

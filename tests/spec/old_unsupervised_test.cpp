@@ -93,3 +93,27 @@ TEST_CASE("0.9: a balanced net has an output for its class, one for its sample, 
              Contains("stylelayers: XCovariance is of the layer at which the path begins"));
   CHECK_THAT(refused(by_class, "[*u, " + penalty, "targets"), Contains("it needs ref_label: output"));
 }
+
+TEST_CASE("0.9: models.Autoencoder has its samples as targets, with a cost of its own or a cost layer") {
+  const auto root = [](const std::string& keys, const std::string& end) {
+    return spec_from_text(
+               "!obj:experiments.FitExperiment {dataset: !obj:datasets.MNIST {}, model: !obj:models.Autoencoder "
+               "{num_epochs: 2, batch_size: 10, " +
+                   keys +
+                   "layers: [!obj:layers.DataLayer {nout: 784}, !obj:layers.FCLayer {name: r, nout: 784, activation: "
+                   "!obj:transforms.Logistic {}}" +
+                   end + "]}}",
+               "o.yaml")
+        .root;
+  };
+  const std::string cost = "cost: !obj:transforms.CrossEntropy {}";
+  for (const Setting& net : {root(cost + ", ", ""), root("", ", !obj:layers.CostLayer {" + cost + "}")}) {
+    CHECK(net.find("dataset")->to_string() == "{MNIST: {autoencoder: true, fallback: Digits}}");
+    CHECK(net.find("layers")->to_string() ==
+          "[{Affine: {name: r, nout: 784, activation: Logistic, init: {Gaussian: {scale: 0.01}}}}]");
+    CHECK(net.find("cost")->to_string() == "CrossEntropyBinary");
+    CHECK(net.find("optimizer"));
+    CHECK(net.find("epochs")->value == "2");
+  }
+  CHECK_THAT(message_of([&] { root("", ""); }), Contains("models.Autoencoder needs 'cost', or a cost layer"));
+}

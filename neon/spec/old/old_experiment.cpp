@@ -209,16 +209,40 @@ void finish_experiment(OldTranslation& t, const OldObject& object, OldResult& ou
   order_keys(out.params);
 }
 
-void finish_fit(OldTranslation& t, const OldObject& object, OldResult& out) { finish_experiment(t, object, out); }
+// It trained nothing: it compared the gradients of a batch with differences.
+void finish_gradients(OldTranslation& t, const OldObject& object, OldResult& out) {
+  finish_experiment(t, object, out);
+  t.warning(object.node.where(),
+            "experiments.GradientChecker: neon grad-check SPEC compares the gradients of this net with differences of "
+            "its cost; a run trains the net");
+}
+
+void finish_gpu(OldTranslation& t, const OldObject& object, OldResult& out) {
+  const Location where = object.node.where();
+  out.set("backend", Setting::scalar("gpu", where));
+  if (const auto device = t.whole_of(object, "device_id")) {
+    t.option("device_id", Setting::scalar(text(*device), object.where_of("device_id")));
+    t.remark(object.where_of("device_id"), text("device_id: -i ", *device));
+  }
+  if (t.truth_of(object, "stochastic_round", false)) {
+    t.option("rounding", Setting::scalar("-1", object.where_of("stochastic_round")));
+    t.remark(object.where_of("stochastic_round"), "stochastic_round: the option -u rounds updates stochastically");
+  }
+  if (const auto count = t.whole_of(object, "num_dev"); count && *count > 1)
+    t.warning(object.where_of("num_dev"), text("num_dev is left out: -m ", *count, " trains on as many GPUs"));
+}
+
+const OldKeys kBackendKeys = {old_value("rng_seed"), old_idle("default_dtype", "the layers' type counts")};
+const OldKeys kGpuKeys = kBackendKeys + OldKeys{old_read("device_id"), old_read("stochastic_round")};
 
 const OldClasses experiments(std::vector<OldClass>{
-    {"experiments.FitExperiment", "experiment", "Fit", kErrorKeys, finish_fit},
-    {kErrorExperiment, "experiment", "Fit", kErrorKeys, finish_fit},
-    {"backends.CPU",
-     "backend",
-     "Backend",
-     {old_value("rng_seed"), old_idle("default_dtype", "the layers' type counts"),
-      old_idle("seterr_handling", "a run that overflows ends by itself")}},
+    {"experiments.FitExperiment", "experiment", "Fit", kErrorKeys, finish_experiment},
+    {kErrorExperiment, "experiment", "Fit", kErrorKeys, finish_experiment},
+    {"experiments.GradientChecker", "experiment", "Fit", kErrorKeys, finish_gradients},
+    {"backends.CPU", "backend", "Backend",
+     kBackendKeys + OldKeys{old_idle("seterr_handling", "a run that overflows ends by itself")}},
+    {"backends.GPU", "backend", "Backend", kGpuKeys, finish_gpu},
+    {"backends.MGPU", "backend", "Backend", kGpuKeys + OldKeys{old_read("num_dev")}, finish_gpu},
 });
 
 }  // namespace

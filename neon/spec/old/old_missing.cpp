@@ -6,16 +6,12 @@ namespace neon {
 namespace {
 
 const OldClasses missing(std::vector<OldMissing>{
-    {"models.Autoencoder", "0.9 could not run it any more; write models.MLP with a CostLayer of ref_label: output"},
     {"models.BalanceMP", "the nearest is models.Balance, with two paths beside the reconstruction"},
-    {"experiments.GradientChecker", "neon grad-check SPEC compares a net's gradients with differences of its cost"},
     {"experiments.Experiment", "it is the base of FitExperiment and FitPredictErrorExperiment; write one of these"},
     {"experiments.GenOutputExperiment", "0.9 named it, but did not have it; neon predict prints a net's outputs"},
     {"experiments.WriteErrorToFile", "0.9 named it, but did not have it; -o FILE writes results"},
     {"datasets.DelimFiles",
      "0.9 took live samples from shared memory with it, and no files; CSV with its delimiter reads those"},
-    {"backends.GPU", "choose the device with -b gpu"},
-    {"backends.MGPU", "choose the device with -b gpu"},
 });
 
 }  // namespace

@@ -68,17 +68,25 @@ bool translate_old_cost(OldTranslation& t, const OldNode& node, const OldNode& d
   return of_samples;
 }
 
-Setting translate_old_layers(OldTranslation& t, const OldNode& list, const AfterOldLayer& after) {
+bool ends_with_old_cost(const OldNode& list) {
+  const std::vector<OldNode> nodes = list.items();
+  return !nodes.empty() && old_category(nodes.back()) == "cost layer";
+}
+
+Setting translate_old_layers(OldTranslation& t, const OldNode& list, const AfterOldLayer& after, OldCostLayer cost) {
   const std::vector<OldNode> nodes = list.items();
   Setting layers = Setting::list({}, list.where());
-  if (nodes.size() < 3 || old_category(nodes.front()) != "data layer" || old_category(nodes.back()) != "cost layer") {
-    t.problem(list.where(), "layers: expected a list that begins with a data layer and ends with a cost layer");
+  const bool with_cost = cost == OldCostLayer::needed;
+  const size_t end = nodes.size() - (with_cost && !nodes.empty() ? 1 : 0);
+  if (end < 2 || old_category(nodes.front()) != "data layer" || with_cost != ends_with_old_cost(list)) {
+    t.problem(list.where(), text("layers: expected a list that begins with a data layer",
+                                 with_cost ? " and ends with a cost layer" : ""));
     return layers;
   }
   t.object(nodes.front(), "data layer");
   t.data_where = nodes.front().where();
   OldSizes sizes = old_data_sizes(t);
-  for (size_t i = 1; i + 1 < nodes.size(); ++i) {
+  for (size_t i = 1; i < end; ++i) {
     Setting layer = t.object(nodes[i], "layer");
     if (layer.is_null()) continue;
     sizes = add_behind(t, std::move(layer), sizes, nodes[i].where(), layers);

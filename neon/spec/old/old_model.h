@@ -10,10 +10,14 @@ namespace neon {
 OldKeys old_model_keys(OldKeys own);
 // Names of checkpoints, and when they are written.
 void translate_old_saving(OldTranslation& t, const OldObject& model);
-// The layers between the first and the last of a list, which are of data and a cost; none after a problem. `after` is
+// Whether the last node of a list is a cost layer.
+bool ends_with_old_cost(const OldNode& list);
+// The layers of a list between a data layer and a cost layer, which may be missing; none after a problem. `after` is
 // called when each of them has been added.
+enum class OldCostLayer { needed, missing };
 using AfterOldLayer = std::function<void(const OldNode& node, Setting& layers)>;
-Setting translate_old_layers(OldTranslation& t, const OldNode& list, const AfterOldLayer& after = {});
+Setting translate_old_layers(OldTranslation& t, const OldNode& list, const AfterOldLayer& after = {},
+                             OldCostLayer cost = OldCostLayer::needed);
 // The cost of a cost layer, set in `out`; whether it compares with the samples.
 bool translate_old_cost(OldTranslation& t, const OldNode& node, const OldNode& data, OldResult& out);
 // Checkpoints, epochs and the note on batches, which all models have.

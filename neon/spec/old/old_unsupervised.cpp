@@ -83,6 +83,26 @@ void finish_dbn(OldTranslation& t, const OldObject& object, OldResult& out) {
            "a belief net: the machines are trained one after the other; 0.9 had no phase that tunes the whole net");
 }
 
+// The samples are the targets, of the model's own cost or of a cost layer.
+void finish_autoencoder(OldTranslation& t, const OldObject& object, OldResult& out) {
+  const auto layers = object.find("layers"), cost = object.find("cost");
+  const bool has_cost_layer = layers && ends_with_old_cost(*layers);
+  if (has_cost_layer) {
+    finish_old_model(t, object, out);
+    if (cost) t.remark(cost->where(), "'cost' is left out: the cost layer has one");
+  } else {
+    if (layers) out.set("layers", translate_old_layers(t, *layers, {}, OldCostLayer::missing), layers->where());
+    if (cost && !cost->is_null()) out.set("cost", t.object(*cost, "cost"), cost->where());
+    else t.problem(object.node.where(), "models.Autoencoder needs 'cost', or a cost layer at the end of its layers");
+    out.set("optimizer", t.rules.optimizer(object.node.where()));
+    finish_old_training(t, object, out);
+  }
+  t.autoencoder = true;
+  t.remark(object.node.where(),
+           "an autoencoder: the samples are the targets, as 0.9 meant it; 0.9 could not run models.Autoencoder any "
+           "more");
+}
+
 const OldClasses unsupervised(std::vector<OldClass>{
     {"layers.RBMLayer", "layer", "RBM",
      old_weight_keys({required(old_value("nout")), old_idle("nin", "shapes follow from the layers")}), finish_machine},
@@ -90,6 +110,7 @@ const OldClasses unsupervised(std::vector<OldClass>{
      old_model_keys({old_idle("cost", "contrastive divergence trains without a cost"),
                      old_idle("temp_dtype", "sums have the type of the net")}),
      finish_rbm},
+    {"models.Autoencoder", "model", "Autoencoder", old_model_keys({old_read("cost")}), finish_autoencoder},
     {"models.DBN", "model", "DBN", old_model_keys({old_idle("cost", "contrastive divergence trains without a cost")}),
      finish_dbn},
 });
