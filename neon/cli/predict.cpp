@@ -52,7 +52,8 @@ class Printer {
     if (file_) file_->commit();
   }
 
-  void head(int64_t outputs) const {
+  void head(int64_t outputs) {
+    columns_printed_ = outputs;
     if (json_) return;
     std::string line = "sample";
     for (const TargetColumns& target : targets_) line += target.head();
@@ -66,6 +67,13 @@ class Printer {
     else
       for (int64_t k = 0; k < outputs; ++k) line += "," + csv_cell(name_of_number(k, outputs));
     put(line);
+  }
+
+  // Numbers of steps stand side by side in lines of as many columns.
+  void check_columns(int64_t outputs, const std::string& place) const {
+    if (json_ || classes_ > 0 || outputs == columns_printed_) return;
+    fail(ErrorKind::config, place, ": the net gives ", outputs, " numbers for each of its sequences, and ",
+         columns_printed_, " for those before; predict for each file by itself, or with --format json");
   }
 
   // Whether an output is not finite.
@@ -186,7 +194,7 @@ class Printer {
     print(line);
   }
   bool json_;
-  int64_t top_;
+  int64_t columns_printed_ = 0, top_;
   std::vector<std::string> names_, columns_;  // of the classes; of the columns that numbers are predictions of
   bool sequence_;
   int64_t classes_;
@@ -255,9 +263,10 @@ int run_predict(const CommandLine& line) {
   for (const auto& source : sources)
     for (Tensor samples = source->next(Predictor::kMost, names); !samples.empty();
          samples = source->next(Predictor::kMost, names)) {
-      const Tensor y = in_own_units(predictor.run(samples), stored);
+      const Tensor y = in_own_units(predictor.run(samples, source->place()), stored);
       if (!begun) printer.head(y.shape()[1]);
       begun = true;
+      printer.check_columns(y.shape()[1], source->place());
       for (size_t i = 0; i < names.size(); ++i) not_finite += printer.row(names[i], predictor, y, int64_t(i));
       first.add(samples.rows(0, int64_t(names.size())));
       count += int64_t(names.size());

@@ -37,9 +37,10 @@ Predictor::Predictor(const CommandLine& line, const OpenedRun& opened, const Sto
 DataLayout Predictor::layout(Kind kind, int64_t samples) const {
   DataLayout out;
   out.meaning() = stored_.meaning();
-  out.dtype = kind.first;
+  out.dtype = kind.dtype;
   out.train_size = samples;
-  return kind.second > 0 ? out.with_steps(kind.second) : out;
+  if (kind.held > 0) out.sample = out.sample.with(0, kind.held);
+  return kind.steps > 0 ? out.with_steps(kind.steps) : out;
 }
 
 StepGraph Predictor::graph_of(Kind kind, int64_t samples) const {
@@ -52,7 +53,8 @@ std::unique_ptr<Program> Predictor::compile(Kind kind, int64_t batch) {
   const auto bytes = [&](int64_t fewer) {
     GpuNeeds needs(device_);
     needs.add_program(graph_of(kind, fewer).graph, 0, true, false);
-    needs.hold(size_t(fewer) * (size_t(stored_.sample.elements()) * size_of(kind.first) + sizeof(int32_t)));
+    const auto numbers = size_t(layout(kind, fewer).sample.elements());
+    needs.hold(size_t(fewer) * (numbers * size_of(kind.dtype) + sizeof(int32_t)));
     return needs.bytes();
   };
   const bool first = programs_.empty();
@@ -83,14 +85,37 @@ Predictor::Compiled& Predictor::compiled(Kind kind, int64_t samples) {
   return programs_[kind].emplace_back(batch, std::move(program));
 }
 
-Tensor Predictor::run(const Tensor& samples) {
-  if (!buckets_) find_buckets(samples.dtype());
-  return buckets_->empty() ? run_alike(samples, 0) : run_by_length(samples);
+void Predictor::check_steps(Kind kind, const std::string& place) {
+  const int64_t usual = stored_.sample[0];
+  const auto refuse = [&](const std::string& why) {
+    fail(ErrorKind::data, place, ": its sequences have ", kind.held, " steps, and the net was trained with ", usual,
+         "; it takes no others: ", why);
+  };
+  std::string other;
+  try {
+    other = other_weight(graph_of({kind.dtype}, 1), graph_of(kind, 1));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::config) throw;
+    refuse(error.what());
+  }
+  if (!other.empty()) refuse(text(other, " has numbers for each of ", usual, " steps"));
+  if (int64_t(stored_.subtracted.size()) > stored_.sample.elements() / usual)
+    refuse("a mean of its own is subtracted from each step");
 }
 
-Tensor Predictor::run_alike(const Tensor& samples, int64_t steps) {
+Tensor Predictor::run(const Tensor& samples, const std::string& place) {
+  if (stored_.sequence && samples.shape()[1] != stored_.sample[0]) {
+    const Kind kind{samples.dtype(), 0, samples.shape()[1]};
+    if (!programs_.contains(kind)) check_steps(kind, place);
+    return run_alike(samples, kind);
+  }
+  if (!buckets_) find_buckets(samples.dtype());
+  return buckets_->empty() ? run_alike(samples, {samples.dtype()}) : run_by_length(samples);
+}
+
+Tensor Predictor::run_alike(const Tensor& samples, Kind kind) {
   const int64_t count = samples.shape()[0];
-  Compiled& with = compiled({samples.dtype(), steps}, count);
+  Compiled& with = compiled(kind, count);
   const Tensor* all = &samples;
   if (count < with.batch) {
     filled_ = Tensor(samples.dtype(), Shape{with.batch}.concat(samples.shape().slice(1, samples.shape().rank())));
@@ -113,7 +138,7 @@ void Predictor::find_buckets(DType dtype) {
   for (int64_t k = 1; k <= asked.count; ++k) lengths.push_back(std::max<int64_t>(longest * k / asked.count, 1));
   lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
   std::erase_if(lengths, [&](int64_t steps) { return steps >= longest; });
-  const StepGraph whole = graph_of({dtype, 0}, 1);
+  const StepGraph whole = graph_of({dtype}, 1);
   for (const int64_t steps : lengths)  // the next bucket takes sequences that are too short
     if (step_of_length(whole, longest, steps, [&] { return graph_of({dtype, steps}, 1); })) buckets_->push_back(steps);
   for (const auto& [name, value] : whole.graph.outputs()) whole_.emplace(name, whole.graph.type(value));
@@ -142,7 +167,7 @@ Tensor Predictor::run_by_length(const Tensor& samples) {
   for (const auto& [steps, rows] : by_length(samples)) {
     Tensor some(samples.dtype(), samples.shape().with(0, int64_t(rows.size())));
     for (size_t i = 0; i < rows.size(); ++i) copy_row(samples, rows[i], some, int64_t(i));
-    const Tensor found = run_alike(some, steps);
+    const Tensor found = run_alike(some, {samples.dtype(), steps});
     const auto put = [&](const Tensor& from, Tensor& to) {
       for (size_t i = 0; i < rows.size() && !to.empty(); ++i) copy_row(from, int64_t(i), to, rows[i]);
     };

@@ -1,5 +1,6 @@
 // The outputs of a checkpoint's net for samples, a batch at a time.
 #pragma once
+#include <compare>
 #include <map>
 #include <memory>
 
@@ -15,7 +16,9 @@ class Predictor {
   // `path`: of the checkpoint, for messages.
   Predictor(const CommandLine& line, const OpenedRun& opened, const StoredData& stored, std::string path);
   // Samples (n, ...) u8 or f32 as the net's data lie in memory, n <= kMost -> (N, K), whose first n rows are theirs.
-  Tensor run(const Tensor& samples);
+  // Sequences may have other steps than those to train with; a data error that begins with `place` where the net does
+  // not take as many.
+  Tensor run(const Tensor& samples, const std::string& place);
   // The labels (N,T) that the net predicts for the same samples, -1 without one, where steps have classes; otherwise
   // empty.
   const Tensor& predicted() const { return predicted_; }
@@ -27,8 +30,13 @@ class Predictor {
     int64_t batch = 0;
     std::unique_ptr<Program> program;
   };
-  // Programs are of a type of samples and, with `buckets`, of sequences of so many steps at most; 0: of any.
-  using Kind = std::pair<DType, int64_t>;
+  // The form of the samples of a program.
+  struct Kind {
+    DType dtype = DType::f32;
+    int64_t steps = 0;  // with `buckets`, the most of a sequence; 0: any
+    int64_t held = 0;   // steps of all, where those to train with have others; otherwise 0
+    auto operator<=>(const Kind&) const = default;
+  };
   DataLayout layout(Kind kind, int64_t samples) const;
   StepGraph graph_of(Kind kind, int64_t samples) const;
   // The program for a batch of at least so many samples.
@@ -38,7 +46,9 @@ class Predictor {
   void find_buckets(DType dtype);
   // The samples of each bucket, for as long as there are any.
   std::map<int64_t, std::vector<int64_t>> by_length(const Tensor& samples) const;
-  Tensor run_alike(const Tensor& samples, int64_t steps);
+  // Throws unless the net's weights are those of sequences of so many steps.
+  void check_steps(Kind kind, const std::string& place);
+  Tensor run_alike(const Tensor& samples, Kind kind);
   Tensor run_by_length(const Tensor& samples);
 
   const OpenedRun& opened_;

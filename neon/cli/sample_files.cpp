@@ -12,6 +12,7 @@
 #include "datasets/file.h"
 #include "datasets/given_images.h"
 #include "datasets/gzip.h"
+#include "datasets/hdf5_file.h"
 #include "datasets/idx.h"
 #include "datasets/image.h"
 #include "datasets/npy.h"
@@ -44,7 +45,10 @@ std::string inputs_in(const Npz& archive, const std::string& name, const StoredD
 // What HDF5 reads of such a file, freed of its own mean; labels are left out.
 Data hdf5_data(const std::string& path, const StoredData& stored) {
   std::vector<Setting> sizes;
-  for (const int64_t size : stored.sample) sizes.push_back(Setting::scalar(std::to_string(size)));
+  Shape sample = stored.sample;
+  if (const auto file = open_hdf5(path); stored.sequence && file->has("input"))
+    if (const Shape shape = file->shape("input"); shape.rank() == sample.rank() + 1) sample = sample.with(0, shape[1]);
+  for (const int64_t size : sample) sizes.push_back(Setting::scalar(std::to_string(size)));
   Setting::Entry set{"HDF5",
                      Setting::map({{"train", Setting::scalar(path), {}},
                                    {"lshape", Setting::list(std::move(sizes)), {}},

@@ -15,7 +15,9 @@ namespace {
 
 class NamedSamples : public SampleSource {
  public:
-  NamedSamples(Tensor all, std::vector<std::string> names) : all_(std::move(all)), names_(std::move(names)) {}
+  NamedSamples(Tensor all, std::vector<std::string> names, std::string place)
+      : all_(std::move(all)), names_(std::move(names)), place_(std::move(place)) {}
+  std::string place() const override { return place_; }
 
   Tensor next(int64_t most, std::vector<std::string>& names) override {
     const int64_t first = at_, count = std::min(most, int64_t(names_.size()) - first);
@@ -27,8 +29,16 @@ class NamedSamples : public SampleSource {
  private:
   const Tensor all_;
   const std::vector<std::string> names_;
+  const std::string place_;
   int64_t at_ = 0;
 };
+
+// The steps to hold sequences with, of which the longest has so many: those of the samples to train with, unless the
+// spec takes other sequences as a whole, or other steps by --set.
+int64_t steps_for(int64_t longest, const StoredData& stored) {
+  const int64_t usual = stored.sample[0], most = stored.most_steps.value_or(usual);
+  return most == 0 ? std::max(usual, longest) : most == usual ? usual : std::min(longest, most);
+}
 
 std::vector<std::string_view> lines_of(std::string_view content) {
   std::vector<std::string_view> out;
@@ -52,21 +62,26 @@ struct GivenText {
 std::unique_ptr<SampleSource> samples_of_texts(const std::vector<GivenText>& texts, const std::string& source,
                                                const StoredData& stored) {
   const Tokenizer tokenizer(stored.vocabulary);
-  const int64_t steps = stored.sample[0];
+  std::vector<std::vector<int32_t>> encoded;
+  int64_t longest = 0;
+  for (const GivenText& one : texts) {
+    encoded.push_back(tokenizer.encode(one.text, one.place));
+    if (encoded.back().empty()) fail(ErrorKind::data, one.place, ": the text is empty");
+    longest = std::max(longest, int64_t(encoded.back().size()));
+  }
+  const int64_t steps = steps_for(longest, stored);
   Tensor all(DType::i32, {int64_t(texts.size()), steps});
   std::ranges::fill(all.as<int32_t>(), -1);
   std::vector<std::string> names;
   const bool keeps_end = stored.vocabulary.keeps_end;
   int64_t cut = 0, unknown = 0, all_tokens = 0;
-  for (const GivenText& one : texts) {
-    const std::vector<int32_t> tokens = tokenizer.encode(one.text, one.place);
-    if (tokens.empty()) fail(ErrorKind::data, one.place, ": the text is empty");
+  for (const std::vector<int32_t>& tokens : encoded) {
     cut += int64_t(tokens.size()) > steps;
     unknown += tokenizer.count_unknown(tokens), all_tokens += int64_t(tokens.size());
     const auto count = long(std::min(tokens.size(), size_t(steps)));
     std::copy_n(keeps_end ? tokens.end() - count : tokens.begin(), count,
                 all.as<int32_t>().begin() + int64_t(names.size()) * steps);
-    names.push_back(one.name);
+    names.push_back(texts[names.size()].name);
   }
   const std::string_view units = name_of(stored.vocabulary.unit);
   if (cut > 0)
@@ -75,7 +90,7 @@ std::unique_ptr<SampleSource> samples_of_texts(const std::vector<GivenText>& tex
   if (unknown > 0)
     print_warnings({text(source, ": ", unknown, " of ", all_tokens, " ", units,
                          " are not in the vocabulary; they count as ", kUnknownText)});
-  return std::make_unique<NamedSamples>(std::move(all), std::move(names));
+  return std::make_unique<NamedSamples>(std::move(all), std::move(names), source);
 }
 
 // A text without a byte order mark, unless bytes are meant.
@@ -111,17 +126,22 @@ std::unique_ptr<SampleSource> windows_of(const Tensor& rows, const std::string& 
                 all.as<float>().begin() + i * steps * features);
     names.push_back(prefix + std::to_string(i + steps));
   }
-  return std::make_unique<NamedSamples>(without_mean(all, stored), std::move(names));
+  return std::make_unique<NamedSamples>(without_mean(all, stored), std::move(names), name);
 }
 
 // The rows of each id (n,T,F), NaN behind them.
 std::unique_ptr<SampleSource> sequences_of_ids(const SeriesTable& table, const std::string& prefix,
                                                const StoredData& stored) {
-  const int64_t steps = stored.sample[0], features = stored.sample[1];
+  const int64_t features = stored.sample[1];
   std::vector<std::string> names;
   std::unordered_map<std::string_view, size_t> places;
-  for (const std::string& id : table.cells[0])
+  std::unordered_map<std::string_view, int64_t> rows;
+  int64_t longest = 0;
+  for (const std::string& id : table.cells[0]) {
     if (places.emplace(id, names.size()).second) names.push_back(prefix + id);
+    longest = std::max(longest, ++rows[id]);
+  }
+  const int64_t steps = steps_for(longest, stored);
   Tensor all(DType::f32, {int64_t(names.size()), steps, features});
   std::ranges::fill(all.as<float>(), std::numeric_limits<float>::quiet_NaN());
   std::vector<int64_t> counts(names.size(), 0);
@@ -135,7 +155,7 @@ std::unique_ptr<SampleSource> sequences_of_ids(const SeriesTable& table, const s
   if (cut > 0)
     print_warnings(
         {text(table.path, ": ", cut, " sequences are longer than ", steps, " rows, and their ends are left out")});
-  return std::make_unique<NamedSamples>(without_mean(all, stored), std::move(names));
+  return std::make_unique<NamedSamples>(without_mean(all, stored), std::move(names), table.path);
 }
 
 // The columns that the net was trained with, by name or else by place.

@@ -70,12 +70,20 @@ Shape without_ones(const Shape& shape) {
   return Shape(sizes);
 }
 
-// Refuses samples of another shape. Rows have all numbers in the order of the net's samples. Axes of one element may be
-// missing or more, unless they are the steps or features of a sequence.
+// Whether these are sequences that differ from the net's samples in their steps alone.
+bool has_other_steps(const Shape& sample, const StoredData& stored) {
+  const Shape& wanted = stored.sample;
+  if (!stored.sequence || sample.rank() != wanted.rank() || sample[0] == wanted[0]) return false;
+  return sample[0] > 0 && sample.with(0, 1) == wanted.with(0, 1);
+}
+
+// Refuses samples of another shape, but for sequences of other steps. Rows have all numbers in the order of the net's
+// samples. Axes of one element may be missing or more, unless they are the steps or features of a sequence.
 void check_shape(const Shape& sample, const StoredData& stored, const std::string& name) {
   const Shape& wanted = stored.sample;
   const Shape numbers = without_ones(sample);
   const bool is_row = stored.sequence ? sample.rank() < 2 : numbers.rank() < 2;
+  if (has_other_steps(sample, stored)) return;
   const bool may_differ = !stored.sequence || sample.rank() != wanted.rank();
   if (sample.elements() != wanted.elements())
     fail(ErrorKind::data, name, ": samples of ", sample.elements(), " numbers, the net takes ", wanted.elements(), " ",
@@ -100,6 +108,7 @@ class ArraySamples : public SampleSource {
     for (int64_t i = first; i < at_; ++i) names.push_back(prefix_ + std::to_string(i));
     return count ? all_.rows(first, count) : Tensor();
   }
+  std::string place() const override { return name_; }
 
  private:
   void load() {
@@ -113,15 +122,10 @@ class ArraySamples : public SampleSource {
     check_shape(all_.shape().slice(1, all_.shape().rank()), stored_, name_);
   }
 
-  // Whether these are sequences of fewer steps than the net's samples, which may be padded. More steps are refused.
+  // Whether these are sequences of fewer steps than the net's samples, which may be padded.
   bool is_shorter(const Shape& shape) const {
-    const Shape sample = shape.slice(1, shape.rank()), &wanted = stored_.sample;
-    if (!stored_.ragged || sample.rank() != wanted.rank() || sample[0] == wanted[0]) return false;
-    if (sample.with(0, 1) != wanted.with(0, 1)) return false;
-    if (sample[0] > wanted[0])
-      fail(ErrorKind::data, name_, ": its sequences have ", sample[0], " steps, the net takes at most ", wanted[0],
-           "; cut them, or train with sequences padded to ", sample[0]);
-    return true;
+    const Shape sample = shape.slice(1, shape.rank());
+    return stored_.ragged && has_other_steps(sample, stored_) && sample[0] < stored_.sample[0];
   }
 
   std::function<Tensor()> read_;  // null once it has

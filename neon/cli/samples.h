@@ -16,6 +16,8 @@ class SampleSource {
   // was freed of subtracted; empty after the last. They are there until the next call. `names` becomes what each is
   // called.
   virtual Tensor next(int64_t most, std::vector<std::string>& names) = 0;
+  // The file or archive, for messages about sequences.
+  virtual std::string place() const { return "the samples"; }
 };
 
 // The samples of predict's operands, in their order: CSV, NPY, NPZ, IDX and HDF5 files, images, folders and tar

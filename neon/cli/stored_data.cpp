@@ -15,10 +15,17 @@ void take_text(const Setting& spec, std::string_view name, std::string& to) {
   if (const Setting* value = parameter_of_data(spec, name); value && value->is_scalar()) to = value->value;
 }
 
-// Says of TextClasses whether it read a text from each file: tables have endings.
+// Says how texts and sequences were read: of TextClasses whether from a file each, where tables have endings.
 void say_texts(const Setting& spec, StoredData& out) {
   const Setting* set = spec.find("dataset");
-  if (!set || !set->is_map() || set->entries.size() != 1 || set->entries[0].key != "TextClasses") return;
+  if (!set || !set->is_map() || set->entries.size() != 1) return;
+  const std::string& name = set->entries[0].key;
+  double steps = 0;
+  std::string given;
+  take_text(spec, "steps", given);
+  if (name == "TextClasses" || name == "IMDB" || name == "BABI" || name == "Sequences")
+    if (parse_number(given, steps)) out.most_steps = int64_t(steps);
+  if (name != "TextClasses") return;
   std::string path;
   take_text(spec, "path", path);
   const std::string small = lower(path);

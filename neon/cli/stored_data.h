@@ -1,5 +1,6 @@
 // The data that the net of a checkpoint was trained with, as far as predict needs them.
 #pragma once
+#include <optional>
 #include <string>
 
 #include "datasets/dataset.h"
@@ -17,7 +18,9 @@ struct StoredData : SampleMeaning {
   bool texts_are_files = false;                        // those to train with were files in folders of classes
   LabelledTextParams texts;                            // columns of a table of texts
   bool txt_is_table = false;                           // those to train with were rows of a table named .txt
-  std::string series_array = "input";                  // WindowsParams::array
+  // The most steps that the spec takes of a text or sequence, 0: all; or without a value: those to train with.
+  std::optional<int64_t> most_steps;
+  std::string series_array = "input";  // WindowsParams::array
 };
 // `spec`: the run's, as --set has it.
 StoredData stored_data(const StoredRun& run, const Setting& spec);

@@ -92,16 +92,22 @@ Shapes shapes_of(const StepGraph& step) {
 
 }  // namespace
 
-void check_same_weights(const StepGraph& whole, const StepGraph& shortest, int64_t whole_steps, int64_t steps) {
+std::string other_weight(const StepGraph& whole, const StepGraph& other) {
   const Shapes all = shapes_of(whole);
-  for (const auto& [name, shape] : shapes_of(shortest)) {
-    const auto found = all.find(name);
-    if (found != all.end() && found->second == shape) continue;
-    fail_about("buckets", name, " has the shape ", shape, " for sequences of ", steps, " steps, ",
-               found == all.end() ? text("and none") : text("and ", found->second), " for ", whole_steps,
-               ": batches of several lengths share all weights; pool over the steps before that layer, give ",
-               "LearnedPositions its steps, or leave buckets out");
-  }
+  for (const auto& [name, shape] : shapes_of(other))
+    if (const auto found = all.find(name); found == all.end() || found->second != shape) return name;
+  return "";
+}
+
+void check_same_weights(const StepGraph& whole, const StepGraph& shortest, int64_t whole_steps, int64_t steps) {
+  const std::string name = other_weight(whole, shortest);
+  if (name.empty()) return;
+  const Shapes all = shapes_of(whole);
+  const auto found = all.find(name);
+  fail_about("buckets", name, " has the shape ", shapes_of(shortest).at(name), " for sequences of ", steps, " steps, ",
+             found == all.end() ? text("and none") : text("and ", found->second), " for ", whole_steps,
+             ": batches of several lengths share all weights; pool over the steps before that layer, give ",
+             "LearnedPositions its steps, or leave buckets out");
 }
 
 std::optional<StepGraph> step_of_length(const StepGraph& whole, int64_t whole_steps, int64_t steps,

@@ -36,6 +36,9 @@ SampleBuckets make_buckets(const Buckets& buckets, const DataLayout& layout, con
 // The buckets of samples that an evaluation passes in any order, from the shortest to the longest.
 SampleBuckets buckets_of_evaluation(const Buckets& buckets, const DataLayout& data, const Split& split, int64_t batch);
 
+// The name of a parameter or state that `other` has with another shape than `whole`, or alone; "" without one.
+std::string other_weight(const StepGraph& whole, const StepGraph& other);
+
 // Throws a config error unless a step of the shortest sequences has the parameters and states of `whole`.
 void check_same_weights(const StepGraph& whole, const StepGraph& shortest, int64_t whole_steps, int64_t steps);
 

@@ -1,0 +1,93 @@
+#!/usr/bin/python3
+"""Predictions for sequences of other lengths than those of training."""
+import csv
+import io
+
+import numpy as np
+
+import support
+from support import Case
+
+
+def rows_of(out):
+    return list(csv.reader(io.StringIO(out)))[1:]
+
+
+class SequenceLengths(Case):
+    def longer(self, layers, of_steps=False, more=""):
+        """A net trained with 5 steps, and sequences of 12."""
+        rng = np.random.default_rng(1)
+        x = rng.normal(size=(6, 12, 3)).astype("f4")
+        labels = rng.integers(0, 2, (6, 5)) if of_steps else np.arange(6) % 2
+        np.savez(self.path("a.npz"), x_train=x[:, :5], y_train=labels)
+        np.save(self.path("short.npy"), x[:, :5]), np.save(self.path("long.npy"), x)
+        self.neon(self.spec(f"dataset: {{NPZ: {{path: a.npz, sequences: true{more}}}}}\nlayers:\n" + layers +
+                            "  - Affine: {name: a, nout: classes, activation: Softmax}\ncost: CrossEntropyMulti\n"
+                            "optimizer: {Adam: {learning_rate: 0.03}}\nbatch_size: 2\nepochs: 1\n", "a.yaml"), "-s", "a.safetensors",
+                  "-r", "1", "--overwrite")
+        return x
+
+    def test_longer_sequences_are_taken_where_the_net_allows(self):
+        x = self.longer("  - RecurrentMean\n")
+        self.neon("export", "a.safetensors", "--npz", "-o", "w.npz")
+        w = np.load(self.path("w.npz"))["a/W"]
+        z = x.mean(1) @ w.T
+        share = 1 / (1 + np.exp(-abs(z[:, 0] - z[:, 1])))
+        for i, (_, label, given) in enumerate(rows_of(self.neon("predict", "a.safetensors", "long.npy").out)):
+            self.assertEqual(int(label), z[i].argmax())
+            self.assertAlmostEqual(float(given), share[i], delta=1e-6)
+        # A step of these nets sees no later one.
+        attention = "  - Affine: 4\n  - MultiHeadAttention: {heads: 2, causal: true, rotary: true}\n"
+        for layers in "  - LSTM: 4\n", attention, "  - Conv: {fshape: 3, nofm: 4, causal: true}\n":
+            self.longer(layers, of_steps=True)
+            short, long = (rows_of(self.neon("predict", "a.safetensors", name).out) for name in ("short.npy", "long.npy"))
+            for (_, few), (_, all_) in zip(short, long):
+                self.assertEqual(len(all_.split()), 12)
+                self.assertEqual(all_.split()[:5], few.split())
+        self.assertEqual(len(rows_of(self.neon("predict", "a.safetensors", "short.npy", "long.npy").out)), 12)
+
+    def test_a_net_of_one_length_says_why_it_takes_no_other(self):
+        for layers, why in (("  - Affine: 3\n  - LearnedPositions: {name: p}\n  - RecurrentMean\n", "p/W has numbers for each of 5 steps"),
+                            ("  - LearnedPositions: {steps: 9}\n  - RecurrentMean\n",
+                             "LearnedPositions has 9 positions for sequences of 12 steps"),
+                            ("  - Reshape: [15]\n", "15")):
+            self.longer(layers)
+            self.refused(3, "predict", "a.safetensors", "long.npy",
+                         says="long.npy: its sequences have 12 steps, and the net was trained with 5; it takes no others: ")
+            self.refused(3, "predict", "a.safetensors", "long.npy", says=why)
+
+    def test_lines_of_numbers_for_steps_have_one_width(self):
+        x = np.random.default_rng(1).normal(size=(6, 9, 3)).astype("f4")
+        np.savez(self.path("a.npz"), x_train=x[:, :5], y_train=x[:, :5, :1])
+        np.save(self.path("short.npy"), x[:, :5]), np.save(self.path("long.npy"), x)
+        self.neon(self.spec("dataset: {NPZ: {path: a.npz, sequences: true}}\nlayers:\n  - GRU: 4\n  - Affine: 1\ncost: MeanSquared\n"
+                            "optimizer: Adam\nbatch_size: 2\nepochs: 1\n", "a.yaml"), "-s", "a.safetensors")
+        self.assertEqual({len(row) for row in rows_of(self.neon("predict", "a.safetensors", "long.npy").out)}, {10})
+        self.refused(2, "predict", "a.safetensors", "short.npy", "long.npy",
+                     says="long.npy: the net gives 9 numbers for each of its sequences, and 5 for those before")
+
+    def test_rows_of_an_id_and_hdf5_may_be_more(self):
+        import h5py
+        walk = lambda who, n: "".join(f"{who},{k / n},{who % 2}\n" for k in range(n))
+        self.write("w.csv", "who,x,kind\n" + "".join(walk(k, 3 + k % 2) for k in range(8)))
+        self.write("more.csv", "who,x\n" + "".join(f"{who},{k / 9}\n" for who in (1, 2) for k in range(9)))
+        spec = ("dataset: {Sequences: {path: w.csv, id: who, target: kind, test: 0, standardize: false%s}}\nlayers:\n  - RecurrentSum\n"
+                "  - Affine: {name: a, nout: classes, activation: Softmax}\ncost: CrossEntropyMulti\n"
+                "optimizer: {Adam: {learning_rate: 0.1}}\nbatch_size: 4\nepochs: 1\n")
+        for more, steps in ("", 9), (", steps: 4", 4):
+            self.neon(self.spec(spec % more, "w.yaml"), "-r", "1", "-s", "w.safetensors", "--overwrite")
+            self.neon("export", "w.safetensors", "--npz", "-o", "w.npz", "--overwrite")
+            z = np.load(self.path("w.npz"))["a/W"][:, 0] * sum(k / 9 for k in range(steps))
+            said = self.neon("predict", "w.safetensors", "more.csv")
+            self.assertEqual("2 sequences are longer than 4 rows" in said.err, steps == 4)
+            for name, kind, share in rows_of(said.out):
+                self.assertAlmostEqual(float(share), 1 / (1 + np.exp(-abs(z[0] - z[1]))), delta=1e-6)
+        x = self.longer("  - RecurrentMean\n")
+        with h5py.File(self.path("long.h5"), "w") as file: file["input"] = x
+        np.savez(self.path("long.npz"), x_test=x)
+        for name in "long.h5", "long.npz":
+            self.assertEqual(*(self.neon("predict", "a.safetensors", file).out for file in ("long.npy", name)))
+
+
+if __name__ == "__main__":
+    support.main()
