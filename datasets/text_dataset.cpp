@@ -49,6 +49,13 @@ void end_line(std::string& text, std::string_view unit) {
   if (!text.empty() && !ended) text += '\n';
 }
 
+// `document`: the name of the text in an archive; otherwise "".
+void check_utf8(std::string_view text, const std::string& file, const std::string& document) {
+  if (const std::string place = place_of_no_utf8(text); !place.empty())
+    fail(ErrorKind::data, file, ": ", document, document.empty() ? "" : ": ", place,
+         " begins no UTF-8 character; convert the text to UTF-8, or give unit: bytes");
+}
+
 // "" as path where it is missing; then `looked_for` lists the places.
 FoundText find_text(const std::string& path, const TextFilesParams& params, const DataContext& context,
                     std::string& looked_for) {
@@ -60,6 +67,7 @@ FoundText find_text(const std::string& path, const TextFilesParams& params, cons
       if (params.end_of_text) end_document(document.text);
       const bool as_it_is = bytes || context.rules < kRulesOfMarks;
       const std::string_view text = as_it_is ? document.text : utf8_text(document.text, file);
+      if (params.unit == name_of(TextUnit::character)) check_utf8(text, file, document.name);
       if (!text.empty() && !bytes && context.rules >= kRulesOfLines) end_line(to, params.unit);
       to += text;
     }

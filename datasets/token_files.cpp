@@ -23,6 +23,8 @@ constexpr int64_t kHeaderBytes = 1024;
 // Tokens that are read at once: their bytes, and the numbers of them, are in the fastest memory.
 constexpr int64_t kAtOnce = 1 << 14;
 
+constexpr int64_t kMostTokens = 100'000'000;  // different ones
+
 std::string name_of_type(int item, bool is_signed) { return text(is_signed ? "int" : "uint", 8 * item); }
 
 int64_t number_at(const char* bytes, int item, bool is_signed, bool swapped) {
@@ -33,6 +35,24 @@ int64_t number_at(const char* bytes, int item, bool is_signed, bool swapped) {
   std::memcpy(&out, own, sizeof out);
   const int shift = 64 - 8 * item;
   return is_signed ? int64_t(out << shift) >> shift : int64_t(out);
+}
+
+// Refuses numbers of 16 bits that seem to be the halves of numbers of 32 bits: every second one is 0, or in a large
+// vocabulary of at most 2^18 tokens below 4.
+void check_halves(const ByteSource& source, int64_t bytes) {
+  constexpr int64_t kLeast = 16;
+  std::vector<uint16_t> halves(size_t(std::min(bytes, 4 * kAtOnce) / 4 * 2));
+  if (bytes % 4 || std::ssize(halves) < kLeast) return;
+  source.read_at(0, reinterpret_cast<char*>(halves.data()), halves.size() * sizeof(uint16_t));
+  int largest_low = 0, largest_high = 0;
+  for (size_t i = 0; i < halves.size(); i += 2) {
+    largest_low = std::max<int>(largest_low, halves[i]);
+    largest_high = std::max<int>(largest_high, halves[i + 1]);
+  }
+  if (largest_low == 0 || largest_high >= 4 || (largest_high > 0 && largest_low < 256)) return;
+  fail(ErrorKind::config, source.name(), ": every second number of 16 bits is ",
+       largest_high == 0 ? "0" : text("at most ", largest_high),
+       ", so its tokens seem to have 32 bits; give type: uint32, or type: uint16 if they have 16");
 }
 
 }  // namespace
@@ -74,6 +94,7 @@ TokenFiles::File TokenFiles::open(const std::string& path, const std::string& ty
          "such numbers. The data set Text reads texts");
   if ((bytes - out.header) % out.item)
     fail(ErrorKind::data, path, ": its ", bytes, " bytes are not a whole number of tokens of ", out.item, " bytes");
+  if (type == "auto" && !out.header) check_halves(*out.source, bytes);
   out.count = (bytes - out.header) / out.item;
   form = name_of_type(out.item, false) + (out.header ? text(", behind a header of ", out.header, " bytes") : "");
   return out;
@@ -99,7 +120,7 @@ void TokenFiles::read_file_part(const File& file, int64_t first, std::span<int32
     file.source->read_at(file.header + (first + int64_t(done)) * file.item, bytes.data(), count * size_t(file.item));
     for (size_t i = 0; i < count; ++i) {
       const int64_t token = number_at(bytes.data() + i * size_t(file.item), file.item, file.is_signed, file.swapped);
-      if (token < 0 || token > INT32_MAX - 1 || (limit > 0 && token >= limit))
+      if (token < 0 || token >= kMostTokens || (limit > 0 && token >= limit))
         fail(ErrorKind::data, file.source->name(), ": token ", first + int64_t(done + i), " is ", token,
              limit > 0 ? text("; they must be below ", limit, ", the number of different tokens")
                        : ", which is no token; is it a file of another type?");

@@ -17,7 +17,8 @@ namespace neon {
 class TokenFiles {
  public:
   // `type` is uint16, uint32 or auto: uint16, unless a file says otherwise, as .npy does, and .bin files that begin as
-  // llm.c's do, with a header of 1024 bytes. Throws a data error where a file is neither, or is cut off.
+  // llm.c's do, with a header of 1024 bytes. Throws a data error where a file is neither, or is cut off, and a config
+  // error where numbers of 16 bits seem to be halves of others.
   TokenFiles(const std::vector<std::string>& paths, const std::string& type);
 
   int64_t size() const { return size_; }

@@ -49,6 +49,17 @@ TextUnit text_unit(std::string_view name) {
   fail(ErrorKind::data, "texts consist of bytes, characters, words or bpe, not of ", in_quotes(name));
 }
 
+std::string place_of_no_utf8(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = utf8_length(text.substr(at));
+    if (length == 0)
+      return neon::text("byte ", at, " (", int(uint8_t(text[at])), "), in line ",
+                        std::ranges::count(text.substr(0, at), '\n') + 1, ",");
+    at += length;
+  }
+  return "";
+}
+
 TextUnits::TextUnits(TextUnit unit, std::string_view text, std::string source)
     : unit_(unit), text_(text), source_(std::move(source)), split_(text) {}
 
@@ -58,8 +69,8 @@ bool TextUnits::next(std::string_view& unit) {
   if (at_ == text_.size()) return false;
   size_t length = 1;
   if (unit_ == TextUnit::character && (length = utf8_length(text_.substr(at_))) == 0)
-    fail(ErrorKind::data, source_, ": byte ", at_, " (", int(uint8_t(text_[at_])),
-         ") begins no UTF-8 character; convert the text to UTF-8, or give unit: bytes");
+    fail(ErrorKind::data, source_, ": ", place_of_no_utf8(text_),
+         " begins no UTF-8 character; convert the text to UTF-8, or give unit: bytes");
   unit = text_.substr(at_, length);
   at_ += length;
   return true;

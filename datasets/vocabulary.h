@@ -61,6 +61,9 @@ class TextUnits {
   BpeSplit split_;
 };
 
+// Where a text stops being UTF-8: "byte 8 (255), in line 1,"; "" where it is UTF-8.
+std::string place_of_no_utf8(std::string_view text);
+
 struct VocabularyLimits {
   int64_t size = 0;       // most entries, "<unk>" included; 0: any number
   int64_t min_count = 1;  // units that occur more rarely are unknown

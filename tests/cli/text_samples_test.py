@@ -87,6 +87,14 @@ class TextSamples(Case):
         self.refused(2, "check", self.spec((SPEC % "f").replace("test: 0", "test: 0, delimiter: tab"), "f.yaml"),
                      says="delimiter: tab is for a table, and f is a folder")
 
+    def test_a_text_that_is_no_utf8_is_named(self):
+        self.write("f/a.txt", "abc\n"), self.write("f/b.txt", b"fg\n\xff")
+        with zipfile.ZipFile(self.path("f.zip"), "w") as zipped:
+            zipped.write(self.path("f/a.txt"), "a.txt"), zipped.write(self.path("f/b.txt"), "b.txt")
+        text = SPEC.replace("TextClasses: {path: %s, test: 0}", "Text: {path: %s, steps: 2}")
+        for path, place in ("f", "f/b.txt"), ("f.zip", "f.zip: b.txt"), ("f/b.txt", "f/b.txt"):
+            self.refused(3, "check", self.spec(text % path, "f.yaml"), says=place + ": byte 3 (255), in line 2, begins no UTF-8 character")
+
 
 if __name__ == "__main__":
     support.main()

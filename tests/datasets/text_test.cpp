@@ -36,7 +36,10 @@ TEST_CASE("units of a text") {
   CHECK(units_of(TextUnit::word, "  so it\tgoes,\r\non\n\n") == Texts{"so", "it", "goes,", "\n", "on", "\n", "\n"});
   for (const TextUnit unit : {TextUnit::character, TextUnit::byte, TextUnit::word}) CHECK(units_of(unit, "").empty());
   CHECK(error_of([] { units_of(TextUnit::character, "ab\xff"); }) ==
-        "data: a text: byte 2 (255) begins no UTF-8 character; convert the text to UTF-8, or give unit: bytes");
+        "data: a text: byte 2 (255), in line 1, begins no UTF-8 character; convert the text to UTF-8, or give unit: "
+        "bytes");
+  CHECK(place_of_no_utf8("a\n\n\xe2\x82") == "byte 3 (226), in line 3,");
+  CHECK(place_of_no_utf8("a\n\xe2\x82\xac").empty());
 }
 
 TEST_CASE("vocabularies") {

@@ -235,6 +235,18 @@ TEST_CASE("files that hold no tokens are refused") {
         "leave one of them out");
   CHECK(refusal({{"path", dir / "none.bin"}}).find("no such file; looked for ") != std::string::npos);
   CHECK(refusal({{"path", dir / "none_*.bin"}}).find("no such file; looked for ") != std::string::npos);
+  // Tokens of 32 bits without a header, of a small vocabulary and of one of more than 2^16.
+  const std::string longs = dir.write("longs.bin", bytes_of<uint32_t>(drawn(100)));
+  CHECK(refusal({{"path", longs}}) ==
+        "config: " + longs + ": every second number of 16 bits is 0, so its tokens seem to have 32 bits; give type: " +
+            "uint32, or type: uint16 if they have 16");
+  CHECK(make("Tokens", {{"path", longs}, {"type", "uint16"}, {"steps", "1"}})->load(offline()).train.size() == 199);
+  const std::string many = dir.write("many.bin", bytes_of<uint32_t>(Numbers(40, 100'000)));
+  CHECK_THAT(refusal({{"path", many}}), Catch::Contains("every second number of 16 bits is at most 1, so"));
+  const std::string letters = dir.write("letters.bin", bytes_of<uint16_t>(Numbers(40, 3)));
+  CHECK(make("Tokens", {{"path", letters}, {"steps", "1"}})->load(offline()).train.size() == 39);
+  CHECK_THAT(refusal({{"path", dir.write("shorts.bin", bytes_of<uint16_t>(Numbers(40, 20'000)))}, {"type", "uint32"}}),
+             Catch::Contains("token 0 is 1310740000, which is no token; is it a file of another type?"));
   // The reader of a sample refuses them while the run goes on.
   const Data data = make("Tokens", {{"path", large}, {"tokens", "7"}, {"steps", "2"}})->load(without_room());
   CHECK(error_of([&] { held(*data.train.rows, 2); }) ==
