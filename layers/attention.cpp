@@ -54,6 +54,10 @@ struct MultiHeadAttention : Parametrized<Layer, MultiHeadAttentionParams> {
   }
 
   int most_inputs() const override { return 2; }
+  std::string idle() const override {
+    if (params.rotary || params.rotary_base == MultiHeadAttentionParams{}.rotary_base) return "";
+    return text("rotary_base: ", params.rotary_base, " has no effect without rotary: true");
+  }
   bool has_own_library() const override { return true; }
   Sight sight() const override { return params.causal ? Sight::kept : Sight::any; }
   Expr forward(LayerContext& context, Expr x) const override { return attend(context, x, x); }

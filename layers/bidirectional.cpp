@@ -104,6 +104,10 @@ struct Bidirectional : Parametrized<Layer, P> {
   }
   bool takes_tokens() const override { return true; }
   Sight sight() const override { return Sight::any; }
+  std::string idle() const override {
+    if (!this->params.bias || !directions_of(this->params, batch_norm).batch_norm) return "";
+    return "bias has no effect: batch norm has a shift of its own, which begins at 0";
+  }
 };
 
 const Registration<Layer, Bidirectional<CellType::recurrent, BiParams<CellParams>>> birnn{

@@ -78,7 +78,8 @@ Expr inputs_of_gates(LayerContext& context, const Cells& cells, Expr x) {
                                     .shape = {gates * units, features},
                                     .initializer = &*p.init,
                                     .fan = {.in = features, .out = units, .rows = units, .columns = features},
-                                    .blocks = gates});
+                                    .blocks = gates,
+                                    .token_axis = tokens ? 1 : -1});
   Graph& graph = context.graph;
   // The product with a vector that is 1 at a token and 0 elsewhere is a column of the weights.
   const Expr product =

@@ -57,6 +57,7 @@ struct Embedding : Parametrized<Layer, EmbeddingParams> {
                              .initializer = &*params.init,
                              .fan = {.in = rows, .out = features, .rows = rows, .columns = features},
                              .vectors = params.vectors,
+                             .token_axis = 0,
                              .trained = params.update};
     const Value tokens = in_one_row(context, x);
     // Word vectors are found by the number of their row, among all.

@@ -42,6 +42,7 @@ struct Parameter {
   std::string vectors = {};  // a file of word vectors, from which rows begin in place of the initializer's
   SharedPart part = {};      // `shape` is that of this rank's part
   bool gathered = false;     // with shared rows: a step gathers all of them, and the gradient is of all
+  int token_axis = -1;       // the axis with numbers for each token of the data set; -1: no axis
   bool trained = true;       // false, too, where the initializer freezes what it fills, or the spec its name
   bool asked = true;         // whether the layer asks for training
   bool is_split() const { return part.all > 0; }
@@ -354,6 +355,8 @@ class Layer {
   // How numbers that a Dropout has left out of the inputs get into the output.
   virtual WayOfZeros way_of_zeros() const { return WayOfZeros::mixed; }
   virtual Sight sight() const { return Sight::step; }
+  // A parameter that is given and has no effect beside the others: "rotary_base: 100 has no effect without ..."; or "".
+  virtual std::string idle() const { return ""; }
   // Whether it is a convolution or attention, for which a GPU has a library of its own.
   virtual bool has_own_library() const { return false; }
 };

@@ -98,6 +98,25 @@ std::string Network::sees_all_steps() const {
   return name;
 }
 
+namespace {
+
+void add_idle(const Chain& chain, std::vector<std::string>& out) {
+  for (const Link& link : chain.links) {
+    if (const std::string line = link.layer->idle(); !line.empty())
+      out.push_back(text("layer ", link.name, ": ", line));
+    if (Container* const container = link.layer->container())
+      for (const Chain& branch : container->branches()) add_idle(branch, out);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> Network::idle_parameters() const {
+  std::vector<std::string> out;
+  add_idle(chain_, out);
+  return out;
+}
+
 bool Network::has_own_library() const {
   bool any = false;
   for_each_layer(chain_, [&](const Link& link) { any = any || link.layer->has_own_library(); });

@@ -66,6 +66,8 @@ class Network {
   Sight sight() const;
   // The name of the first layer whose sight is any, or "".
   std::string sees_all_steps() const;
+  // A line for each layer with a parameter that has no effect: "layer MultiHeadAttention_0: rotary_base: ...".
+  std::vector<std::string> idle_parameters() const;
   // The names of all layers but containers.
   std::vector<std::string> layer_names() const;
   const std::string& end_name() const { return chain_.links.back().name; }

@@ -45,6 +45,10 @@ class Seq2Seq : public Parametrized<Container, Seq2SeqParams> {
       : Parametrized(std::move(given)), chains_{this->params.encoder, this->params.decoder} {}
   std::span<Chain> branches() override { return chains_; }
   const Seq2Seq* seq2seq() const override { return this; }
+  std::string idle() const override {
+    if (params.beams > 1 || params.length_penalty == 0) return "";
+    return text("length_penalty: ", params.length_penalty, " has no effect without beams: 2 or more");
+  }
   Expr merge(LayerContext&, const std::vector<Expr>& outputs) const override { return outputs.back(); }
 
   const Chain& encoder() const { return chains_[0]; }

@@ -1,6 +1,7 @@
 #include "neon/cli/checked_weights.h"
 
 #include "neon/train/batch_feed.h"
+#include "neon/train/initial_values.h"
 #include "neon/train/run_state.h"
 #include "neon/train/taken_weights.h"
 #include "neon/train/terminal.h"
@@ -19,6 +20,7 @@ std::vector<NamedTensor> check_weights(const Experiment& experiment, const RunOp
   for (const std::string& message : messages) print_message(message);
   Variables variables;
   declare_variables(graph.graph, variables);
+  set_initial_values(graph, seed_of(experiment, options), variables);  // rows of a tensor may be taken
   const TakenWeights taken = take_weights(file, path, net, variables);
   print_message(text(path, ": ", taken.line()));
   for (const std::string& note : taken.notes) print_message(note);

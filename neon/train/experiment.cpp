@@ -214,6 +214,7 @@ std::vector<std::string> Experiment::advice(const StepGraph& graph, const DataLa
         kept != graph.parameters.end())
       warn("rule", text("rule: it trains the last layer alone, and ", kept->owner,
                         " keeps its initial weights; `phases` train layers one after the other"));
+  for (const std::string& line : network().idle_parameters()) out.push_back("note: " + line);
   if (!cost()) return out;
   if (const std::string line = cost()->advice(graph.outputs, layout.classes); !line.empty())
     warn(params.cost ? "cost" : "outputs",

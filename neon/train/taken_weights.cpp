@@ -6,6 +6,7 @@
 #include "neon/core/message.h"
 #include "neon/train/class_names.h"
 #include "neon/train/initial_values.h"
+#include "neon/train/token_rows.h"
 
 namespace neon {
 
@@ -15,6 +16,8 @@ namespace {
 struct Wanted {
   std::string name, owner;
   bool trained = true;
+  int token_axis = -1;  // as TokenRows finds it
+  bool is_part = false;
 };
 
 // Whether the statistics are those of a batch norm whose parameters are all frozen.
@@ -29,9 +32,10 @@ bool is_frozen(const LayerState& state, const std::vector<Parameter>& parameters
   return any;
 }
 
-std::vector<Wanted> wanted_by(const StepGraph& graph) {
+std::vector<Wanted> wanted_by(const StepGraph& graph, const std::optional<TokenRows>& tokens) {
   std::vector<Wanted> out;
-  for (const Parameter& p : graph.parameters) out.push_back({p.name, p.owner, p.trained});
+  for (const Parameter& p : graph.parameters)
+    out.push_back({p.name, p.owner, p.trained, tokens ? tokens->axis_of(p) : -1, p.is_split()});
   for (const LayerState& s : graph.states)
     if (!belongs_to_step(s.name)) out.push_back({s.name, s.owner, !is_frozen(s, graph.parameters)});
   return out;
@@ -129,7 +133,7 @@ std::string other_inputs(const SampleMeaning& trained, const SampleMeaning& here
 }
 
 std::vector<std::string> notes_about(const TensorFile& file, const std::string& path, const TakingNet& net,
-                                     const Variables& variables, const std::vector<std::string>& taken) {
+                                     const Variables& variables, const TakenWeights& all) {
   std::vector<std::string> out;
   for (const Parameter& p : net.graph.parameters) {
     const Tensor* const stored = file.find(p.name);
@@ -144,7 +148,8 @@ std::vector<std::string> notes_about(const TensorFile& file, const std::string& 
                        " --caffe, this run is with", *trained ? "out" : "",
                        " it: pooling may have other sizes, and dropout another scale"));
   // The layers that read the samples come first.
-  const bool reads = !net.graph.parameters.empty() && std::ranges::count(taken, net.graph.parameters.front().name) > 0;
+  const std::string first = net.graph.parameters.empty() ? "" : net.graph.parameters.front().name;
+  const bool reads = std::ranges::count(all.taken, first) > std::ranges::count(all.by_token, first);
   if (const std::optional<SampleMeaning> trained = samples_in(file); trained && reads)
     if (std::string found = other_inputs(*trained, net.samples, path); !found.empty()) out.push_back(std::move(found));
   return out;
@@ -152,9 +157,25 @@ std::vector<std::string> notes_about(const TensorFile& file, const std::string& 
 
 }  // namespace
 
+namespace {
+
+// The tokens of both nets, where they differ.
+std::optional<TokenRows> tokens_that_differ(const TensorFile& file, const TakingNet& net) {
+  const std::optional<SampleMeaning> trained = samples_in(file);
+  if (!trained) return {};
+  std::set<std::string> owners;
+  for (const Parameter& p : net.graph.parameters) owners.insert(p.owner);
+  std::optional<TokenRows> out(std::in_place, *trained, net.samples, net.network.last_of(owners));
+  if (!out->differ()) out.reset();
+  return out;
+}
+
+}  // namespace
+
 TakenWeights take_weights(const TensorFile& file, const std::string& path, const TakingNet& net, Variables& variables) {
   const TensorFile weights = evaluated_weights(file, true);
-  const std::vector<Wanted> wanted = wanted_by(net.graph);
+  const std::optional<TokenRows> tokens = tokens_that_differ(file, net);
+  const std::vector<Wanted> wanted = wanted_by(net.graph, tokens);
   const std::set<std::string> of_other_classes = layers_of_other_classes(file, net);
   TakenWeights out;
   std::set<std::string> met;
@@ -163,24 +184,31 @@ TakenWeights take_weights(const TensorFile& file, const std::string& path, const
     met.insert(w.name);
     const Tensor* const stored = weights.find(w.name);
     Tensor& here = variables.at(w.name);
+    if (stored && w.token_axis >= 0 && !w.is_part && tokens->take(*stored, here, w.token_axis)) {
+      out.taken.push_back(w.name);
+      out.by_token.push_back(w.name);
+      continue;
+    }
     const bool fits = stored && misfit(w.name, *stored, here, true).empty();
-    if (fits && !of_other_classes.contains(w.owner)) {
+    if (fits && w.token_axis < 0 && !of_other_classes.contains(w.owner)) {
       here.copy_from(*stored);
       out.taken.push_back(w.name);
       continue;
     }
     const bool other_type = stored && stored->shape() == here.shape();
-    out.fresh.push_back(fits         ? w.name + " of other classes"
-                        : other_type ? text(w.name, " of ", here.dtype(), " in place of ", stored->dtype())
-                        : stored     ? text(w.name, " ", here.shape(), " in place of ", stored->shape())
-                                     : w.name);
+    out.fresh.push_back(fits && w.token_axis >= 0 ? w.name + " of other tokens"
+                        : fits                    ? w.name + " of other classes"
+                        : other_type              ? text(w.name, " of ", here.dtype(), " in place of ", stored->dtype())
+                        : stored                  ? text(w.name, " ", here.shape(), " in place of ", stored->shape())
+                                                  : w.name);
     if (!w.trained) frozen.push_back(w.name);
   }
   for (const NamedTensor& named : weights.tensors)
     if (!met.contains(named.name)) out.unused.push_back(named.name);
   if (out.taken.empty()) another_net(path, misfits(weights, wanted, variables));
   start_running_means(variables);
-  out.notes = notes_about(file, path, net, variables, out.taken);
+  out.notes = notes_about(file, path, net, variables, out);
+  if (!out.by_token.empty()) out.notes.push_back(text("note: ", tokens->line(out.by_token)));
   if (!frozen.empty())
     out.notes.push_back(text("warning: frozen and not in ", path, ": ", list_text(frozen),
                              "; drawn values stay there, leave them out of `freeze`"));

@@ -12,6 +12,7 @@ namespace neon {
 // Tensors are parameters and running statistics.
 struct TakenWeights {
   std::vector<std::string> taken, fresh, unused;  // fresh: of the net, begun anew; unused: of the checkpoint
+  std::vector<std::string> by_token;              // of those taken: the numbers of tokens that both nets have
   // Weights that are rounded, another --caffe, drawn weights that stay, other inputs; with "warning: " or "note: ".
   std::vector<std::string> notes;
   // "12 of 14 tensors taken; new: head/W, head/b"
@@ -32,7 +33,8 @@ struct TakingNet {
 
 // Copies the tensors of the checkpoint `file`, read from `path`, that have the name and the shape of one of the net's;
 // means of weights where the file has them. The other variables stay as they are, those of the last layers, too, where
-// both sides name their classes and the names differ. Throws a config error if nothing fits.
+// both sides name their classes and the names differ. Rows of tables and classifiers of tokens are taken by the tokens'
+// texts, where both sides have them. Throws a config error if nothing fits.
 TakenWeights take_weights(const TensorFile& file, const std::string& path, const TakingNet& net, Variables& variables);
 
 }  // namespace neon
