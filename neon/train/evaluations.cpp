@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "datasets/stratify.h"
 #include "neon/core/key_error.h"
@@ -23,9 +24,7 @@ Split evaluated_samples(const RunSetup& setup) {
   if (set_during_training(setup.data).split.size() == 0)
     fail_about("train_metrics", "is part of an evaluation, but the data set has no test samples; validation: N keeps ",
                "training samples apart for it");
-  if (from.reader || from.rows)
-    fail_about("train_metrics",
-               "takes samples that are held in memory, and these are streamed; stream: false holds them");
+  const bool streamed = from.reader || from.rows;
   out.stays_on_host = from.stays_on_host;
   const bool of_one_row = from.targets.empty() || from.targets.shape()[0] == from.size();
   if (setup.data.rules >= kRulesOfTargetClasses && !setup.data.streams && of_one_row && count < from.size()) {
@@ -33,9 +32,15 @@ Split evaluated_samples(const RunSetup& setup) {
     std::vector<int64_t> rows = order_by_class(samples.labels, samples.classes, count, 0, "train_metrics");
     rows.erase(rows.begin(), rows.end() - count);
     std::ranges::sort(rows);
+    if (streamed) return rows_of(from, rows);
     out.inputs = take_rows(from.inputs, rows);
     if (!from.targets.empty()) out.targets = take_rows(from.targets, rows);
     return out;
+  }
+  if (streamed) {
+    std::vector<int64_t> rows(static_cast<size_t>(count));
+    std::iota(rows.begin(), rows.end(), int64_t(0));
+    return rows_of(from, rows);
   }
   out.inputs = from.inputs.rows(0, count);
   if (!from.targets.empty()) out.targets = from.targets.rows(0, from.targets.shape()[0] / from.size() * count);

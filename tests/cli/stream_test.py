@@ -88,6 +88,20 @@ class Streams(Case):
         self.assertLess(estimate, SET_BYTES / 4)
         self.assertGreater(estimate, 8 * SIDE * SIDE * 3)
 
+    def test_training_samples_are_evaluated_streamed_or_not(self):
+        """All of them, and a share of each class."""
+        self.colours()
+        for count in "7", "1000":
+            said = []
+            for stream in "true", "false":
+                self.spec(SMALL, train_metrics=count)
+                out = self.neon("-b", "cpu", "-s", "m.safetensors", "s.yaml", "--set", f"dataset.ImageFolder.stream={stream}").out
+                said.append(re.search(r"train_\S+ [\d.]+ %.*? train_cost \S+", out)[0])
+            self.assertEqual(*said)
+            if count == "1000":
+                images = self.neon("eval", "-b", "cpu", "m.safetensors", "colours/train", "--format", "json").out
+                self.assertAlmostEqual(float(said[0].split()[-1]), json.loads(images)["cost"], delta=1e-3)
+
     def test_every_verb_reads_a_stream(self):
         self.colours()
         self.spec(SMALL)

@@ -232,7 +232,7 @@ TEST_CASE("0.9: metrics of the training set") {
   parts.data = "nout: 13";
   parts.dataset = "!obj:datasets.Housing {}";
   CHECK(parts.part("train_metrics") == "absent");
-  CHECK(has_note(parts.spec(), "train_metrics: N evaluates N samples"));
+  CHECK(has_note(parts.spec(), "train_metrics: N evaluates N training samples"));
   parts.dataset = "!obj:datasets.Housing {test_pct: 10}";
   CHECK(parts.part("train_metrics") == "10000");
 }

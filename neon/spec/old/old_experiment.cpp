@@ -66,13 +66,13 @@ void translate_diagnostics(OldTranslation& t, const OldNode& node) {
       t.warning(diagnostics.where_of(key), text("diagnostics: ", key, " is no part of a run here; ", mend));
 }
 
-// Metrics of samples that are held in memory, at each evaluation of others.
+// Metrics of training samples, at each evaluation of others.
 void translate_train_metrics(OldTranslation& t, const OldNode& list, OldResult& out) {
   constexpr const char* kMost = "10000";
-  if (!t.is_held || !t.has_test)
+  if (!t.has_test)
     return t.remark(list.where(),
                     "metrics of the training set: neon reports the mean cost of an epoch's training; train_metrics: N "
-                    "evaluates N samples that are held in memory, beside those of a test");
+                    "evaluates N training samples beside those of a test");
   out.set("train_metrics", Setting::scalar(kMost, list.where()));
   t.remark(list.where(), text("train_metrics: metrics of the training set are those of ", kMost,
                               " of its samples, after each epoch; 0.9 took all of them, after the last"));

@@ -112,7 +112,6 @@ void finish_imageset(OldTranslation& t, const OldObject& object, OldResult& out)
     out.set("validation", Setting::scalar(number(t.number_of(object, "validation_pct", 0.2)), where));
   }
   t.shuffle = true;
-  t.is_held = false;
   t.remark(object.node.where(),
            text("images are read from ", folder.value, batches.is_null() ? "" : ", the macrobatches",
                 "; neon data pack ", shell_word(folder.value),

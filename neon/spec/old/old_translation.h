@@ -84,7 +84,6 @@ class OldTranslation {
   bool pretrains = false;  // the model's phases are pre-training
   bool autoencoder = false;
   bool reconstruct = false;  // samples are targets beside their labels
-  bool is_held = true;       // the samples are in memory
   bool has_test = true;      // the set has test samples
 
  private:
