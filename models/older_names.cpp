@@ -30,8 +30,6 @@ constexpr ForeignName kOlderNames[] = {
     {"callback", "MultiLabelStatsCallback", "give the spec `metrics: [MultiLabelStats]`"},
     {"callback", "ProgressBarCallback", "leave it out: a run shows its progress"},
     {"callback", "RunTimerCallback", "leave it out: the option -o FILE writes times"},
-    {"callback", "SaveBestState", "leave it out: the folder of a run keeps its best checkpoint"},
-    {"callback", "SaveBestStateCallback", "leave it out: the folder of a run keeps its best checkpoint"},
     {"callback", "SerializeModelCallback", "give the option -s FILE, and --serialize N for every N epochs"},
     {"callback", "TrainCostCallback", "leave it out: the option -o FILE writes the cost of each step"},
     {"callback", "TrainLoggerCallback", "leave it out: the option -l FILE writes a log"},

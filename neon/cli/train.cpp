@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 
+#include "neon/cli/best_state.h"
 #include "neon/cli/fault_search.h"
 #include "neon/cli/page_file.h"
 #include "neon/cli/rank_launch.h"
@@ -95,9 +96,12 @@ void tell_plan(Trainer& trainer, const CommandLine& line) {
 // Whether this process writes files: it is alone, or the first of several ranks.
 bool leads() { return !own_ranks() || own_ranks()->leads(); }
 
-void begin_predictions(const CommandLine& line, const Experiment& experiment, const Data& data,
-                       const RunOptions& options) {
-  const auto warnings = experiment.placing([&] { return check_predictions(line, experiment, data, options); });
+// Refuses files that the spec asks for beside those of options, and reports those that the run cannot write.
+void begin_files_of_spec(const CommandLine& line, const Experiment& experiment, const Data& data,
+                         const RunOptions& options) {
+  std::vector<std::string> warnings = experiment.placing([&] { return check_best_state(line, experiment, options); });
+  std::ranges::move(experiment.placing([&] { return check_predictions(line, experiment, data, options); }),
+                    std::back_inserter(warnings));
   if (!leads()) return;
   for (const std::string& warning : warnings) print_message(warning);
 }
@@ -111,6 +115,7 @@ int train(Trainer& trainer, const Experiment& experiment, const Data& data, cons
     if (!result.signal) {
       warnings.push_back(write_run_evaluation(line, experiment, data, options));
       std::ranges::move(write_run_predictions(line, experiment, data, options), std::back_inserter(warnings));
+      std::ranges::move(write_best_state(experiment, options), std::back_inserter(warnings));
     }
     std::ranges::move(write_run_page(options.run_folder), std::back_inserter(warnings));
     std::erase(warnings, "");
@@ -167,7 +172,7 @@ int run_train(const CommandLine& line) {
   const Data data = load_data(*spec.experiment, options, options.spec_dir);
   RunPlace place = searches ? RunPlace() : RunPlace(line, run_name(path), options);
   if (!options.save_path.empty() && leads()) make_own_key();
-  if (!searches) begin_predictions(line, *spec.experiment, data, options);
+  if (!searches) begin_files_of_spec(line, *spec.experiment, data, options);
   ClearedOutputs cleared;
   if (leads()) cleared = clear_outputs(line, options);
   const auto trainer = spec.experiment->placing([&] {
@@ -217,7 +222,7 @@ int run_resume(const CommandLine& line) {
   if (former.limits) forget_forbidden_places(options, *former.limits);
   if (leads()) make_own_key();
   RunPlace place = searches || new_run.empty() ? RunPlace() : RunPlace(line, new_run, options);
-  if (!searches) begin_predictions(line, *opened.experiment, data, options);
+  if (!searches) begin_files_of_spec(line, *opened.experiment, data, options);
   ClearedOutputs cleared;
   if (leads()) cleared = clear_outputs(line, options);
   const auto trainer = opened.experiment->placing([&] {

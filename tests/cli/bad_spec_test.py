@@ -110,8 +110,6 @@ class Specs(Case):
             (spec(conv, "MaxPool: 2"), ["c.yaml:4:5", "unknown layer 'MaxPool'; write `Pooling: {fshape: 2}`"]),
             (spec(conv, "Rectlin"), ["c.yaml:4:5", "unknown layer 'Rectlin': that is an activation; write `Activation: Rectlin`"]),
             (spec(conv, "Flatten"), ["c.yaml:4:5", "unknown layer 'Flatten'; leave it out: Affine takes images as they are"]),
-            (spec(conv, more="callbacks: [SaveBestState: {path: best.prm}]\n"),
-             ["c.yaml:7:", "unknown callback 'SaveBestState'; leave it out: the folder of a run keeps its best checkpoint"]),
             ("dataset: {CIFAR10: {contrast_normalize: true}}\n" + spec(conv).split("\n", 1)[1],
              ["c.yaml:1:21", "unknown key 'contrast_normalize'; write augment: [ContrastNormalize] beside dataset"]),
         ]

@@ -71,6 +71,26 @@ class RunFolder(support.Case):
             for row, cost in zip(rows, named["cost/loss"][:], strict=True):
                 self.assertAlmostEqual(row["test_cost"], cost, places=6)
 
+    def test_save_best_state_copies_the_best_net(self):
+        """Epoch 1 is the best: the rate is far too high."""
+        spec = self.spec(callbacks="[SaveBestState: {path: kept/best.prm}]", epochs=5)
+        for folder in "runs/s-1", "runs/s-2":  # a newer run's takes the place
+            said = self.neon("-r", folder[-1], spec, "--set", "optimizer.learning_rate=1").err
+            self.assertIn(f"wrote kept/best.prm: the best net, {folder}/best.safetensors", said)
+            self.assertEqual(self.values("kept/best.prm"), self.values(folder + "/best.safetensors"))
+        self.assertNotEqual(self.values("kept/best.prm"), self.values("runs/s-2/last.safetensors"))
+        self.neon("resume", "runs/s-2", "-e", "6")
+        self.assertIn("test: ", self.neon("eval", "kept/best.prm").out)
+        self.write("kept/best.prm", "mine")
+        self.refused(3, spec, says="SaveBestState: path: kept/best.prm exists and is no checkpoint")
+        for path in "/tmp/best.prm", "a/../../best.prm":
+            self.spec(callbacks=f"[SaveBestState: {{path: {path}}}]")
+            self.refused(2, "s.yaml", says=["s.yaml:9:", f"SaveBestState: path: {path} leads out of the current folder"])
+        self.spec(callbacks="[SaveBestStateCallback: {path: best.prm}]")
+        said = self.neon("s.yaml", "--no_run_folder").err
+        self.assertIn("warning: SaveBestState writes no best.prm: the best net is kept in a run's folder alone", said)
+        self.assertFalse(os.path.exists(self.path("best.prm")))
+
     def test_the_best_of_a_run_of_phases_is_of_the_last(self):
         """An autoencoder comes before, whose cost is a small number of another kind."""
         phases = ("[{name: first, epochs: 2, reconstruct: true, cost: MeanSquared, layers: [Affine: {nout: 4, init: {Constant: 0}}], optimizer: "

@@ -1,0 +1,69 @@
+#include "neon/cli/best_state.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "neon/cli/output_place.h"
+#include "neon/cli/run_files.h"
+#include "neon/core/key_error.h"
+#include "neon/core/paths.h"
+#include "neon/train/best_checkpoint.h"
+#include "neon/train/run_folder.h"
+
+namespace neon {
+
+namespace {
+
+// The files that callbacks name, in their order.
+std::vector<std::string> files_of(const Experiment& experiment) {
+  std::vector<std::string> out;
+  for (const auto& callback : experiment.params.callbacks) {
+    const Setting& resolved = callback.resolved();
+    if (!resolved.is_map() || class_name_of(callback) != "SaveBestState") continue;
+    const Setting* const path = resolved.entries.at(0).value.find("path");
+    if (path && !path->value.empty()) out.push_back(path->value);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> check_best_state(const CommandLine& line, const Experiment& experiment,
+                                          const RunOptions& options) {
+  std::vector<std::string> out;
+  for (const std::string& path : files_of(experiment)) {
+    const std::filesystem::path relative(path);
+    if (relative.is_absolute() || std::ranges::count(relative, std::filesystem::path("..")) > 0)
+      fail_about("callbacks", "SaveBestState: path: ", path,
+                 " leads out of the current folder; give a name in it, and ", "copy the file where it belongs");
+    if (options.run_folder.empty())
+      out.push_back(text("warning: SaveBestState writes no ", path,
+                         ": the best net is kept in a run's folder alone, and this run has none"));
+    else if (!line.of_verb.overwrite) check_checkpoint_place("SaveBestState: path:", path);
+  }
+  return out;
+}
+
+std::vector<std::string> write_best_state(const Experiment& experiment, const RunOptions& options) {
+  std::vector<std::string> out;
+  if (options.run_folder.empty()) return out;
+  const std::string best = join_path(options.run_folder, kBestFile);
+  std::error_code ignored;
+  for (const std::string& path : files_of(experiment)) {
+    if (!std::filesystem::exists(best, ignored)) {
+      out.push_back(
+          text("warning: SaveBestState writes no ", path, ": the run has no best net, as no evaluation was done"));
+      continue;
+    }
+    try {
+      make_folder_of(path);
+      const std::string warning = BestCheckpoint(path).take(best);
+      out.push_back(warning.empty() ? text("wrote ", path, ": the best net, ", best) : warning);
+    } catch (const Error& error) {
+      out.push_back(text("warning: SaveBestState: ", error.what()));
+    }
+  }
+  return out;
+}
+
+}  // namespace neon

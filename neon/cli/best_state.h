@@ -1,0 +1,19 @@
+// The file that the callback SaveBestState names.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "neon/cli/command_line.h"
+#include "neon/train/experiment.h"
+
+namespace neon {
+
+// Before the first step. Throws a config error for a file outside of the current folder, as somebody else's checkpoint
+// may name, and a data error for one that is no checkpoint of neon's. Returns a warning where the run keeps no best
+// net.
+std::vector<std::string> check_best_state(const CommandLine& line, const Experiment& experiment,
+                                          const RunOptions& options);
+// At the run's end. Returns messages.
+std::vector<std::string> write_best_state(const Experiment& experiment, const RunOptions& options);
+
+}  // namespace neon
