@@ -107,9 +107,9 @@ class OutputCheck {
              "compare, too; give the data set targets of their own, or sequences of one length");
     if (data_.steps_have_numbers() && !gives_numbers_of_steps(context_, data_, y))
       refuse(which, " gives ", output_shape(context_, y), ", but each step of the targets ", data_.target, " has ",
-             data_.target[1], data_.target[1] == 1 ? " number" : " numbers",
-             ", and sequences have different lengths: ", "keep the ", data_.target[0],
-             " steps of the samples, and end with Affine: {nout: ", data_.target[1], "}");
+             data_.numbers_of_step(), data_.numbers_of_step() == 1 ? " number" : " numbers",
+             data_.masked ? " with a mask" : "", ", and sequences have different lengths: ", "keep the ",
+             data_.target[0], " steps of the samples, and end with Affine: {nout: ", data_.numbers_of_step(), "}");
   }
 
   template <typename... Parts>

@@ -32,7 +32,27 @@ Expr compared(const Cost* cost, const DataLayout& data, Expr t) {
 
 bool gives_numbers_of_steps(const LayerContext& context, const DataLayout& data, Expr y) {
   const Shape& shape = y.shape();
-  return data.steps_have_numbers() && context.lengths(y) && shape.rank() == 3 && shape.slice(1, 3) == data.target;
+  return data.steps_have_numbers() && context.lengths(y) && shape.rank() == 3 && shape[1] == data.target[0] &&
+         shape[2] == data.numbers_of_step();
+}
+
+DataLayout masked_by(const Cost* cost, const DataLayout& data) {
+  DataLayout out = data;
+  out.masked = cost && cost->masks();
+  if (out.masked && out.steps_have_numbers() && out.target[1] % 2)
+    fail_about("cost",
+               "expected numbers for each step, followed by a mask of as many, but each step of the targets has ",
+               out.target[1]);
+  return out;
+}
+
+void put_masks_behind(const DataLayout& data, Batch& batch) {
+  const bool of_steps = data.masked && data.sequence && data.target.rank() == 2 && data.target[1] % 2 == 0;
+  if (!of_steps || data.steps_have_numbers()) return;
+  Graph& graph = batch.t.graph();
+  const Shape shape = batch.t.shape();
+  const Value by_sample = reshape(graph, batch.t, {shape[0], data.target[0], 2, data.target[1] / 2});
+  batch.t = {graph, reshape(graph, transpose(graph, by_sample, {0, 2, 1, 3}), shape)};
 }
 
 void count_steps(LayerContext& context, const DataLayout& data, Expr y, Batch& batch) {
@@ -44,7 +64,7 @@ void count_steps(LayerContext& context, const DataLayout& data, Expr y, Batch& b
   const int64_t rows = y.shape()[0] * y.shape()[1];
   Graph& graph = y.graph();
   const Expr counts = cast(reshape(unpadded(context, y), {rows, 1}), batch.t.dtype());
-  const Expr t = reshape(batch.t, {rows, y.shape()[2]}), all(graph, broadcast_to(graph, counts, t.shape()));
+  const Expr t = reshape(batch.t, {rows, data.target[1]}), all(graph, broadcast_to(graph, counts, t.shape()));
   batch.counts = counts;
   batch.t = apply("select", all, t, t.constant(0));
 }

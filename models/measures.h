@@ -8,6 +8,10 @@ namespace neon {
 Expr wide(Expr y);
 // The targets that outputs are compared with: a mask may stand behind them.
 Expr compared(const Cost* cost, const DataLayout& data, Expr t);
+// The same data for a cost that may mask targets. A config error where numbers of steps are odd.
+DataLayout masked_by(const Cost* cost, const DataLayout& data);
+// Puts the masks of all steps behind the numbers of all steps, where a target (T,2K) is a row to the cost.
+void put_masks_behind(const DataLayout& data, Batch& batch);
 // Whether y (N,T,K) are numbers for each step of sequences of different lengths, as the targets are.
 bool gives_numbers_of_steps(const LayerContext& context, const DataLayout& data, Expr y);
 // The targets of a batch of such numbers become rows (N T,K), and the steps of padding do not count.

@@ -150,8 +150,10 @@ int64_t most_targets(const DataLayout& data, const Batch& batch, const StepOptio
 
 // The forward pass of a training batch and its mean cost; of several ranks this one's part of the mean.
 Expr training_pass(StepGraph& step, LayerContext& context, const Network& network, const Cost& cost,
-                   const DataLayout& data, const StepOptions& options) {
+                   const DataLayout& given, const StepOptions& options) {
+  const DataLayout data = masked_by(&cost, given);
   Batch batch = training_batch(step, context, network, data, options);
+  put_masks_behind(data, batch);
   Expr y = network.forward(context, batch.x);
   check_outputs(network, context, {data, batch, options}, compared(&cost, data, batch.t), y);
   describe_outputs(step, context, data, options, y);
@@ -321,10 +323,11 @@ StepGraph evaluation_graph(const Network& network, const Rule& rule, const DataL
 }
 
 StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::vector<const Metric*>& metrics,
-                           const DataLayout& data, int64_t set_size, const StepOptions& options) {
+                           const DataLayout& given, int64_t set_size, const StepOptions& options) {
   StepGraph step;
   Graph& graph = step.graph;
   LayerContext context(graph, false, options.dtype, options.seed, options.rounding == 0);
+  const DataLayout data = masked_by(cost, given);
   context.caffe = options.caffe;
   context.share = options.share;
   context.dense = options.dense;
@@ -338,6 +341,7 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   set_label_lengths(context, data, batch);
   context.target_labels = batch.counts.value() ? batch.labels : Value();
   if (measured) set_filled_lengths(context, network, data, batch);
+  put_masks_behind(data, batch);
   context.decodes = !measured || std::ranges::any_of(metrics, &Metric::of_sequences);
   Expr y = network.forward(context, batch.x);
   if (batch.views > 1 && (data.target_is_input || are_images(y)))

@@ -29,6 +29,7 @@ struct DataLayout : SampleMeaning {
   int64_t train_size = 0;
   int64_t held = 0;  // training samples that `data` holds at a time; 0: all
   bool target_is_input = false;
+  bool masked = false;  // behind the numbers of a target, or of each of its steps, stands a mask of as many
   int64_t rows() const { return held ? held : train_size; }
   // Steps that a sequence has in `data`, and in `targets` where each step has a label; 0: as many as in `sample`. A
   // batch has the first steps, as many as `sample` has; the others are padding of all its samples.
@@ -48,6 +49,8 @@ struct DataLayout : SampleMeaning {
     return ragged && classes == 0 && !target_is_input && targets.empty() && target.rank() == 2 &&
            target[0] == sample[0];
   }
+  // How many numbers an output gives for such a step.
+  int64_t numbers_of_step() const { return masked ? target[1] / 2 : target[1]; }
   // Whether each step of a sample has a target of its own.
   bool steps_have_targets() const { return (label_of == LabelOf::step && target_steps == 0) || steps_have_numbers(); }
 };

@@ -9,6 +9,7 @@ import numpy as np
 import support
 from support import Case
 
+SCALE = 1  # of bytes that are no images
 HEAD = """  - Affine: {name: a, nout: classes, activation: Softmax}
 cost: CrossEntropyMulti
 optimizer: {Adam: {learning_rate: 0.01}}
@@ -73,6 +74,26 @@ class Padding(Case):
                     y = softmax((normal * w["g/gamma"] + w["g/beta"]).sum(0) @ w["a/W"].T)
                     self.assertEqual(int(label), y.argmax(), layer)
                     self.assertAlmostEqual(float(share), y.max(), delta=1e-6)
+
+    def test_a_mask_of_each_step(self):
+        """The mask stands behind the numbers of its step; steps of padding do not count at all."""
+        rng = np.random.default_rng(5)
+        x = self.sequences(5)
+        bytes_ = rng.integers(0, 9, (8, 5, 3)).astype(np.uint8)
+        t, mask = rng.normal(size=(8, 5, 2)).astype("f4"), rng.integers(0, 2, (8, 5, 2)).astype("f4")
+        for inputs in x, bytes_:
+            np.savez(self.path("x.npz"), x_train=inputs, y_train=np.concatenate([t, mask], 2), x_test=inputs,
+                     y_test=np.concatenate([t, mask], 2))
+            head = HEAD.replace("nout: classes, activation: Softmax", "nout: 2").replace("CrossEntropyMulti", "{GeneralizedCostMask: MeanSquared}")
+            self.train("dataset: {NPZ: {path: x.npz, sequences: true}}\nlayers:\n" + head.replace("0.01", "0"))
+            steps = np.nan_to_num(inputs.astype(float)) / (1 if inputs is x else SCALE)
+            y = steps @ self.weights()["a/W"].T
+            counts = ~np.isnan(inputs.astype(float)[..., 0])
+            cost = (((y - t) * mask) ** 2).mean(-1)[counts].mean() / 2
+            found = json.loads(self.neon("eval", "n.safetensors", "--format", "json").out)
+            self.assertAlmostEqual(found["cost"], cost, delta=1e-6)
+        self.refused(2, "check", self.spec("dataset: {NPZ: {path: x.npz, sequences: true}}\nlayers:\n" + head.replace("nout: 2", "nout: 3"), "n.yaml"),
+                     says="15 outputs")
 
     def test_more_padding_changes_no_bit_of_a_mean_over_all_steps(self):
         for op in "avg", "l2", "max":
