@@ -123,6 +123,7 @@ void check_folder_params(const LabelledTextParams& params, const std::string& pa
                                     {"delimiter", params.delimiter}})
     if (given != kAutoColumn)
       fail(ErrorKind::config, name, ": ", given, " is for a table, and ", path, " is a folder; leave it out");
+  if (double share = 1; parse_number(params.test, share) && share == 0) return;  // none of the training texts
   if (texts.has_test && params.test != kAutoColumn)
     fail(ErrorKind::config, "test: ", params.test, ": ", path, " has texts to test with in a folder of their own; ",
          "leave test out, or move that folder elsewhere");

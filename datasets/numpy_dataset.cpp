@@ -129,11 +129,13 @@ class NPZ : public Parametrized<Dataset, NpzParams> {
     data.source = find_data_file(params.path, context);
     const Npz archive(data.source);
     const bool with_test = has_test(archive);
-    check_forms(params, form(archive, data.source, params.x_train, params.y_train),
-                with_test ? form(archive, data.source, params.x_test, params.y_test) : SplitForm{});
-    const RawSplit train = read(archive, data.source, params.x_train, params.y_train);
-    interpret(params, train, with_test ? read(archive, data.source, params.x_test, params.y_test) : RawSplit{}, context,
-              common.autoencoder, data);
+    check_forms(
+        params, form(archive, data.source, params.x_train, targets_in(archive, params.y_train)),
+        with_test ? form(archive, data.source, params.x_test, targets_in(archive, params.y_test)) : SplitForm{});
+    const RawSplit train = read(archive, data.source, params.x_train, targets_in(archive, params.y_train));
+    interpret(params, train,
+              with_test ? read(archive, data.source, params.x_test, targets_in(archive, params.y_test)) : RawSplit{},
+              context, common.autoencoder, data);
     if (!params.targets.empty()) {
       data.targets = describe_targets(params.targets, params, data, context, reader(archive, data.source, "_train"));
       for (const auto& [split, end] : {std::pair{&data.train, "_train"}, std::pair{&data.test, "_test"}})
@@ -150,8 +152,9 @@ class NPZ : public Parametrized<Dataset, NpzParams> {
     if (out.source.empty()) return out;
     out.missing.clear();
     const Npz archive(out.source);
-    const SplitForm train = form(archive, out.source, params.x_train, params.y_train);
-    const SplitForm test = has_test(archive) ? form(archive, out.source, params.x_test, params.y_test) : SplitForm{};
+    const SplitForm train = form(archive, out.source, params.x_train, targets_in(archive, params.y_train));
+    const SplitForm test =
+        has_test(archive) ? form(archive, out.source, params.x_test, targets_in(archive, params.y_test)) : SplitForm{};
     check_forms(params, train, test);
     check_arrays(
         params, train, test, context, [&] { return archive.read(params.y_train); }, common.autoencoder, out);
@@ -166,6 +169,11 @@ class NPZ : public Parametrized<Dataset, NpzParams> {
   bool has_test(const Npz& archive) const {
     if (params.x_test.empty()) return false;
     return archive.has(params.x_test) || (!params.y_test.empty() && archive.has(params.y_test));
+  }
+
+  // An autoencoder needs no array of targets.
+  std::string targets_in(const Npz& archive, const std::string& name) const {
+    return common.autoencoder && !archive.has(name) ? "" : name;
   }
 
   // Reads arrays of targets, whose names have this end.

@@ -127,10 +127,14 @@ class SeriesReader {
 
   float number_in(const CsvCell& cell, size_t column) const {
     double value = 0;
-    if (!parse_f32(cell.text, value))
-      reader_.fail_at(cell.at,
-                      text("column ", out_.name_of(column), ": ",
-                           no_f32_text(cell.text, missing_, "; a column of text can be left out with ignore")));
+    if (!parse_f32(cell.text, value)) {
+      const bool predicted = std::ranges::count(out_.targets, column) > 0;
+      reader_.fail_at(
+          cell.at, text("column ", out_.name_of(column), ": ",
+                        no_f32_text(cell.text, missing_,
+                                    predicted ? "; numbers are predicted: give a class as 0 or 1 in a column of its own"
+                                              : "; a column of text can be left out with ignore")));
+    }
     return float(value);
   }
 

@@ -69,6 +69,10 @@ std::string other_set(const SampleMeaning& trained, const std::string& path) {
   std::error_code ignored;
   const std::string at = text(": {path: ", yaml_text(path));
   const bool folder = std::filesystem::is_directory(path, ignored) || is_tar_name(path);
+  if (!trained.vocabulary.empty() && trained.sample.rank() == 1)
+    return set(text(trained.foretells_tokens() ? "Text" : "TextClasses", at,
+                    ", unit: ", name_of(trained.vocabulary.unit), ", steps: ", trained.sample[0],
+                    trained.foretells_tokens() ? "" : ", test: 0"));
   if (!trained.is_image()) return set("CSV" + at);
   if (!folder)
     return text("the net takes images ", trained.sample, ", give a folder or .tar of images, with a folder for each ",

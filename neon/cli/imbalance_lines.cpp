@@ -33,6 +33,7 @@ std::vector<std::string> imbalance_lines(const ExperimentParams& params, const S
   for (size_t k = 0; k < meaning.targets.size(); ++k)
     if (std::string line = line_of_target(params, meaning, sizes, k); !line.empty()) out.push_back(std::move(line));
   const LabelOf of = meaning.label_of;
+  if (meaning.foretells_tokens()) return out;  // of a text, some are always rare
   if (!meaning.targets.empty() || params.class_weights.is_given() || of == LabelOf::sequence || of == LabelOf::box)
     return out;
   const std::string found =

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Texts for predict: rows of tables, files of archives; the character between the cells of a table."""
 import os
+import re
 import tarfile
 import zipfile
 
@@ -86,6 +87,21 @@ class TextSamples(Case):
         self.write("f/p/1.txt", "a"), self.write("f/n/1.txt", "b")
         self.refused(2, "check", self.spec((SPEC % "f").replace("test: 0", "test: 0, delimiter: tab"), "f.yaml"),
                      says="delimiter: tab is for a table, and f is a folder")
+
+    def test_eval_takes_a_folder_with_parts(self):
+        for part in "train", "test":
+            for i in range(4):
+                self.write(f"f/{part}/{'pn'[i % 2]}/{i}.txt", TEXTS[i])
+        self.neon(self.spec((SPEC % "f").replace(", test: 0", ""), "f.yaml"), "-r", "1", "-s", "f.safetensors")
+        usual, given = (self.neon("eval", "f.safetensors", *more) for more in ([], ["f"]))
+        self.assertEqual(*(re.search(r"cost [\d.]+", result.out)[0] for result in (usual, given)))
+        self.assertIn("note: f has 4 training and 4 test samples", given.err)
+
+    def test_rare_tokens_of_a_text_are_no_imbalance(self):
+        self.write("book.txt", "aaaaaaaab" * 40)
+        said = self.neon("check", self.spec(SPEC.replace("TextClasses: {path: %s, test: 0}", "Text: {path: book.txt, steps: 2}")
+                                            .replace("  - RecurrentMean\n", ""), "b.yaml"))
+        self.assertNotIn("class_weights", said.out + said.err)
 
     def test_a_text_that_is_no_utf8_is_named(self):
         self.write("f/a.txt", "abc\n"), self.write("f/b.txt", b"fg\n\xff")
