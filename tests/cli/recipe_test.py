@@ -167,6 +167,21 @@ class Recipe(support.Case):
         self.assertRegex(result.out, r"(?m)^second/W +\S+e-\d+ +4 of 4 elements$")
         self.assertIn("from the cost: a layer is not differentiable there", result.err)
 
+    def test_kinks_of_a_few_samples_are_no_wrong_gradients(self):
+        """One of 2000 samples is at the kink of Rectlin or nearer than the step: slopes of both sides differ by 1e-4 or so."""
+        draw = np.random.RandomState(4)
+        x = draw.randn(2000, 2).astype(np.float32)
+        t = draw.randn(2000, 1).astype(np.float32)
+        for last, kinks, activation, wrong in (([1, -1], 8, "Rectlin", False), ([1, -1 + 2e-5], 0, "Rectlin", False),
+                                               ([1, 1], 0, "Sign", True)):
+            x[-1] = last
+            spec = self.numbers(x, t, [{"Affine": {"name": "first", "nout": 4, "init": {"Constant": 0.1}, "activation": activation}},
+                                       {"Affine": {"name": "second", "nout": 1, "init": {"Constant": 0.5}}}])
+            result = self.neon("grad-check", "-r", "1", "-z", "2000", spec, code=int(wrong))
+            found = re.search(r"(?m)^first/W +(\S+) +8 of 8 elements(?:, (\d+) at a kink)?(  WRONG)?", result.out)
+            self.assertEqual((int(found[2] or 0), bool(found[3])), (kinks, wrong), result.out)
+            self.assertIn("second/W", result.out)
+
     def test_the_first_cost(self):
         x, t, _ = self.quadratic()
         constant = t.var() / 2
