@@ -3,11 +3,11 @@
 #include <glob.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 
 #include "datasets/file.h"
 #include "datasets/image_samples.h"
+#include "datasets/part_names.h"
 
 namespace neon {
 
@@ -85,21 +85,6 @@ size_t existing_folders(const std::string& pattern) {
   return out;
 }
 
-// The word of a name that names a part; "" if no word does, or if several words do.
-std::string part_in(std::string_view name) {
-  std::string out;
-  for (size_t first = 0; first < name.size(); ++first) {
-    size_t end = first;
-    while (end < name.size() && std::isalpha(uint8_t(name[end]))) ++end;
-    const std::string word(name.substr(first, end - first));
-    first = end;
-    if (part_named(word) < 0) continue;
-    if (!out.empty() && out != word) return "";
-    out = word;
-  }
-  return out;
-}
-
 // Takes the first folder that says a part out of `folders`, each with a slash; "" where none does.
 std::string take_part(std::string& folders) {
   for (size_t first = 0; first < folders.size();) {
@@ -157,7 +142,7 @@ std::vector<NamedArchive> name_archives(const std::vector<std::string>& paths, c
     std::string name = path.substr(common.size());
     const size_t own = name.rfind('/') + 1;
     std::string folder = name.substr(0, own), part = take_part(folder);
-    if (part.empty()) part = part_in(name.substr(own));
+    if (part.empty()) part = part_word(name.substr(own));
     (part.empty() ? silent : saying) = &path;
     out.push_back({path, std::move(name), std::move(part), std::move(folder)});
   }

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "datasets/image_samples.h"
+#include "datasets/part_names.h"
 #include "datasets/source_stream.h"
 #include "datasets/tar.h"
 #include "neon/core/error.h"

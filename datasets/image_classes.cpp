@@ -1,9 +1,11 @@
 #include "datasets/image_classes.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "datasets/image_labels.h"
+#include "datasets/part_names.h"
 #include "datasets/store_files.h"
 #include "neon/core/counted.h"
 #include "neon/core/text.h"
@@ -32,7 +34,7 @@ class Arranger {
   Arrangement run() {
     collect();
     skip_common_folders();
-    split_ = std::ranges::all_of(paths_, [&](const Path& path) { return part_named(path[first_]) >= 0; });
+    find_parts();
     Arrangement out;
     if (labels_.empty()) take_folders(out);
     else take_labels(out);
@@ -73,9 +75,36 @@ class Arranger {
     }
   }
 
-  const std::string& class_of(size_t i) const { return paths_[i][first_ + size_t(split_)]; }
+  // -1: the path's first folder says no part, or the path has no folder.
+  int part_by_name(const Path& path) const {
+    const auto found = parts_.find(path[first_]);
+    return found == parts_.end() ? -1 : found->second;
+  }
+
+  // Names as training_set say a part where folders of classes lie within, and may be there twice, as in
+  // training_set/training_set/CLASS.
+  void find_parts() {
+    std::map<std::string, bool> deep;
+    for (const Path& path : paths_)
+      deep.emplace(path[first_], true).first->second &= path.size() >= first_ + (labels_.empty() ? 3 : 2);
+    std::vector<std::string> named;
+    for (const auto& [folder, is_deep] : deep)
+      if (is_deep && context_.rules >= kRulesOfPartWords) named.push_back(folder);
+      else parts_[folder] = part_named(folder);
+    parts_.merge(parts_of_folders(named));
+    split_ = std::ranges::all_of(paths_, [&](const Path& path) { return part_by_name(path) >= 0; });
+    const bool twice =
+        split_ && context_.rules >= kRulesOfPartWords && std::ranges::all_of(paths_, [&](const Path& path) {
+          return path.size() >= first_ + 4 && path[first_ + 1] == path[first_];
+        });
+    class_place_ = first_ + (twice ? 2 : split_ ? 1 : 0);
+    if (const std::string read = read_parts_text(parts_); split_ && !read.empty())
+      context_.note(text(store_.path(), ": ", read));
+  }
+
+  const std::string& class_of(size_t i) const { return paths_[i][class_place_]; }
   LabelledImage::Part part_of(size_t i) const {
-    return split_ ? LabelledImage::Part(part_named(paths_[i][first_])) : LabelledImage::train;
+    return split_ ? LabelledImage::Part(part_by_name(paths_[i])) : LabelledImage::train;
   }
 
   // Folders to train and test with whose own folders are the classes are no classes themselves.
@@ -83,7 +112,7 @@ class Arranger {
     size_t part = paths_.size(), other = part;
     for (size_t i = paths_.size(); i-- > 0;) {
       const Path& path = paths_[i];
-      const bool named = path.size() > first_ + 1 && part_named(path[first_]) >= 0;
+      const bool named = path.size() > first_ + 1 && part_by_name(path) >= 0;
       if (named && path.size() < first_ + 3) return;
       (named ? part : other) = i;
     }
@@ -93,12 +122,28 @@ class Arranger {
          "and no other images");
   }
 
+  // Two classes with the same folders within may be parts whose names say so in other words.
+  void note_twins() const {
+    std::map<std::string, std::set<std::string>> inner;
+    for (const Path& path : paths_)
+      if (path.size() >= first_ + 3) inner[path[first_]].insert(path[first_ + 1]);
+    std::map<std::set<std::string>, std::string> known;
+    for (const auto& [folder, folders] : inner) {
+      const auto [other, added] = known.emplace(folders, folder);
+      if (added || folders.size() < 2) continue;
+      return context_.note(text(store_.path(), ": ", in_quotes(other->second), " and ", in_quotes(folder),
+                                " are classes, though both have folders ", in_quotes(*folders.begin()), " and ",
+                                in_quotes(*std::next(folders.begin())),
+                                "; if these are the classes, name the outer folders train and test"));
+    }
+  }
+
   void take_folders(Arrangement& out) const {
     store_.check_class_folders();
-    if (!split_) check_parts_alone();
+    if (!split_) check_parts_alone(), note_twins();
     std::set<std::string> classes;
     for (size_t i = 0; i < paths_.size(); ++i) {
-      if (paths_[i].size() < first_ + size_t(split_) + 2)
+      if (paths_[i].size() < class_place_ + 2)
         fail(ErrorKind::data, store_.where(names_[i]), ": lies in no class's folder; expected ",
              split_ ? "train/CLASS/IMAGE" : "CLASS/IMAGE",
              " (ImageList reads a list of images and classes; a file KEY.cls beside KEY.jpg may have its number)");
@@ -139,20 +184,14 @@ class Arranger {
   const DataContext& context_;
   std::vector<std::string> names_;
   std::vector<Path> paths_;
-  size_t first_ = 0;    // of a path's parts, the first that says something
-  bool split_ = false;  // into train, test, validation
-  LabelFiles labels_;   // empty: folders say the classes
+  size_t first_ = 0;  // of a path's parts, the first that says something
+  size_t class_place_ = 0;
+  std::map<std::string, int> parts_;  // LabelledImage::Part by the first folder's name
+  bool split_ = false;                // into train, test, validation
+  LabelFiles labels_;                 // empty: folders say the classes
 };
 
 }  // namespace
-
-int part_named(std::string_view name) {
-  const std::string folder = lower(name);
-  if (folder == "train" || folder == "training") return LabelledImage::train;
-  if (folder == "test" || folder == "testing") return LabelledImage::test;
-  if (folder == "val" || folder == "valid" || folder == "validation") return LabelledImage::validation;
-  return -1;
-}
 
 Arrangement arrange_images(ImageStore& store, size_t least, const DataContext& context) {
   return Arranger(store, least, context).run();

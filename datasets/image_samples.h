@@ -70,8 +70,6 @@ struct ImageSet {
   bool took_fold = false;                 // the test images are those of the fold
   int64_t listed_before = 0;              // images of the list before those of a test list
 };
-// LabelledImage::Part of a folder train, test, val ..., in small letters or capitals; -1: it says none.
-int part_named(std::string_view name);
 
 // Sizes of the parts where no image is bad.
 std::array<int64_t, 3> count_parts(const std::vector<LabelledImage>& images);

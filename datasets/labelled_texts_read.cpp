@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "datasets/file.h"
 #include "datasets/image_classes.h"
 #include "datasets/labelled_texts.h"
+#include "datasets/part_names.h"
 #include "datasets/text_file.h"
 #include "neon/core/message.h"
 #include "neon/core/paths.h"
@@ -53,13 +55,24 @@ std::set<std::string> labels_of(const std::vector<LabelledText>& texts) {
 
 namespace {
 
-// The texts of train, test and val, as ImageFolder knows these folders. False: the folder has no part to train with.
+// As ImageFolder knows them: names as training_set where folders of classes lie within.
+std::map<std::string, int> parts_in(const std::string& folder, const DataContext& context) {
+  std::map<std::string, int> out;
+  std::vector<std::string> deep;
+  for (const std::string& name : folders_in(folder))
+    if (context.rules >= kRulesOfPartWords && !folders_in(join_path(folder, name)).empty()) deep.push_back(name);
+    else out[name] = part_named(name);
+  out.merge(parts_of_folders(deep));
+  return out;
+}
+
+// The texts of train, test and val. False: the folder has no part to train with.
 bool take_parts(const std::string& folder, const DataContext& context, LabelledTexts& out) {
-  const std::vector<std::string> names = folders_in(folder);
-  if (!std::ranges::count(names, LabelledImage::train, part_named)) return false;
+  const std::map<std::string, int> parts = parts_in(folder, context);
+  if (std::ranges::count(parts, LabelledImage::train, [](const auto& each) { return each.second; }) == 0) return false;
+  if (const std::string read = read_parts_text(parts); !read.empty()) context.note(text(folder, ": ", read));
   std::vector<std::string> others;
-  for (const std::string& name : names) {
-    const int part = part_named(name);
+  for (const auto& [name, part] : parts) {
     if (part < 0) {
       others.push_back(in_quotes(name));
       continue;

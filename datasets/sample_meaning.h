@@ -34,10 +34,11 @@ namespace neon {
 //     and SSE are in the units of standardised targets.
 //  9: texts below the folder of a class are left out, hidden folders of Text are not; idle parameters are not refused.
 //     Dates of a table with dots, as 2.4.13, are no versions.
-constexpr int kDataRules = 10;
+// 10: folders as training_set and test_set are classes.
+constexpr int kDataRules = 11;
 // The first rules with something.
 constexpr int kRulesOfTargetClasses = 7, kRulesOfMarks = 7, kRulesOfLines = 8, kRulesOfStepClasses = 9,
-              kRulesOfDeepTexts = 10;
+              kRulesOfDeepTexts = 10, kRulesOfPartWords = 11;
 
 // The columns of a table that samples were read from, so that they are found in another table.
 struct TableColumns {

@@ -75,6 +75,52 @@ TEST_CASE("a folder, and archives of it, give the same images") {
   }
 }
 
+TEST_CASE("names with more words say the part, where classes lie within and one is to train with") {
+  const TempDir dir;
+  for (const auto& [train, test] : {std::pair{"training_set", "test_set"},
+                                    {"Train_data", "TEST_data"},
+                                    {"seg_train", "seg_val"},
+                                    {"training_set/training_set", "test_set/test_set"}})
+    for (auto [name, content] : pets()) {
+      const std::string from = name.find("/train/") != name.npos ? "pets/train/" : "pets/test/";
+      dir.write(text(train, "-set/", from == "pets/train/" ? train : test, "/", name.substr(from.size())), content);
+    }
+  for (const auto& [path, note] :
+       {std::pair{"training_set-set", "'test_set' is read as test, 'training_set' as training"},
+        {"Train_data-set", "'TEST_data' is read as test, 'Train_data' as train"},
+        {"seg_train-set", "'seg_train' is read as train, 'seg_val' as val"},
+        {"training_set/training_set-set", "'test_set' is read as test, 'training_set' as training"}}) {
+    std::vector<std::string> warnings;
+    check_pets(load_images(dir, "ImageFolder", {{"path", path}}, &warnings));
+    REQUIRE(warnings.size() == 1);
+    CHECK_THAT(warnings[0], Catch::EndsWith(note));
+    DataContext former = offline(dir.path());
+    former.rules = kRulesOfPartWords - 1;
+    if (std::string(path).find('/') == std::string::npos)
+      CHECK(make("ImageFolder", {{"path", path}})->load(former).class_names.size() == 2);
+  }
+}
+
+TEST_CASE("folders that only look like parts are classes, with a note where both have the same folders") {
+  const TempDir dir;
+  for (const auto& [name, content] : pets()) {
+    const std::string inner = name.substr(name.find('/', 5) + 1);
+    const bool train = name.find("/train/") != name.npos;
+    dir.write(text("trains/", train ? "freight_train/" : "test_tube/", inner.substr(4)), content);
+    dir.write(text("sides/", train ? "left/" : "right/", inner), content);
+  }
+  std::vector<std::string> warnings;
+  CHECK(load_images(dir, "ImageFolder", {{"path", "trains"}, {"test", "none"}}, &warnings).class_names ==
+        std::vector<std::string>{"freight_train", "test_tube"});
+  CHECK(warnings.empty());
+  CHECK(load_images(dir, "ImageFolder", {{"path", "sides"}, {"test", "none"}}, &warnings).class_names ==
+        std::vector<std::string>{"left", "right"});
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0],
+             Catch::EndsWith("'left' and 'right' are classes, though both have folders 'cat' and 'dog'; if "
+                             "these are the classes, name the outer folders train and test"));
+}
+
 TEST_CASE("what is hidden, or lies in a hidden folder, is no sample") {
   const TempDir dir;
   write_all(dir, pets());

@@ -57,6 +57,19 @@ TEST_CASE("reviews of films are a folder of texts") {
   CHECK((!stood_in->check(context).found && stood_in->check(context).train_size == 2));
 }
 
+TEST_CASE("folders of texts say their part in one word of their names") {
+  const TempDir dir;
+  for (const char* file : {"training_set/x/1.txt", "training_set/y/1.txt", "test_set/x/1.txt", "test_set/y/1.txt"})
+    dir.write(file, "one two");
+  std::vector<std::string> warnings;
+  DataContext context = offline();
+  context.warnings = &warnings;
+  const Data data = make("TextClasses", {{"path", dir.path()}, {"steps", "4"}})->load(context);
+  CHECK((data.class_names == Texts{"x", "y"} && data.train.size() == 2 && data.test.size() == 2));
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], Catch::EndsWith("'test_set' is read as test, 'training_set' as training"));
+}
+
 TEST_CASE("a folder of texts may have some to validate with, and a warning names what lies beside its parts") {
   const TempDir dir;
   for (const auto& [file, content] : {std::pair{"a/Train/x/1.txt", "one"},
