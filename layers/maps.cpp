@@ -2,6 +2,7 @@
 // al. 2018) and neon 0.9's Slice and CrossMapPooling.
 #include <numeric>
 
+#include "backends/graph/ops.h"
 #include "layers/convolution.h"
 #include "layers/linear.h"
 
@@ -51,9 +52,13 @@ struct Slice : Parametrized<Layer, SliceParams> {
     const int64_t last = x.shape().rank() - 1, features = x.shape().back();
     if (params.end_idx > features)
       fail(ErrorKind::config, "end_idx ", params.end_idx, " is more than the ", features, " features of the input");
-    const int64_t count = params.end_idx - params.begin_idx;
-    return context.expr(
-        context.graph.add("slice", {x}, {{"axis", last}, {"first", params.begin_idx}, {"count", count}}));
+    const auto part = [&](Value of) {
+      return context.expr(context.graph.add(
+          "slice", {of}, {{"axis", last}, {"first", params.begin_idx}, {"count", params.end_idx - params.begin_idx}}));
+    };
+    // A cost of probabilities behind the slice finds their logistic function, and so its input.
+    const Node& made = context.graph.producer(x);
+    return made.op->is(ops::logistic) ? apply("logistic", part(made.inputs[0])) : part(x);
   }
   WayOfZeros way_of_zeros() const override { return WayOfZeros::moved; }
 };

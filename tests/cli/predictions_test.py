@@ -100,6 +100,27 @@ class Predictions(Case):
         for verb in (), ("check",):
             self.refused(2, *verb, "s.yaml", "-b", "cpu", says="predictions: are outputs beside targets, and a rule trains without these")
 
+    def test_balanced_net_of_neon_0_9(self):
+        """The class is told by a slice of logistic units, whose cost is that of the outputs written."""
+        self.write("b.yaml", """!obj:experiments.FitPredictErrorExperiment {
+  w: &w !obj:params.AutoUniformValGen {bias_init: 0.0},
+  dataset: !obj:datasets.Iris {},
+  model: !obj:models.Balance {num_epochs: 2, batch_size: 30,
+    layers: [!obj:layers.DataLayer {nout: 4}, &c !obj:layers.FCLayer {nout: 5, weight_init: *w, activation: !obj:transforms.Logistic {}},
+             !obj:layers.FCLayer {nout: 4, weight_init: *w}, !obj:layers.CostLayer {ref_label: output, cost: !obj:transforms.SumSquaredDiffs {}}],
+    classlayers: [*c, !obj:layers.SliceLayer {end_idx: 3}, !obj:layers.CostLayer {cost: !obj:transforms.CrossEntropy {}}],
+    stylelayers: [*c, !obj:layers.CostLayer {cost: !obj:transforms.XCovariance {blkidx: 3}}]},
+  predictions: ['test'] }
+""")
+        self.neon("b.yaml", "-b", "cpu", "-r", "0")
+        found = self.predicted("runs/b-1/predictions.npz")
+        self.assertEqual(found["test_outputs_sample"].shape, (30, 4))
+        y, t = found["test_outputs_class"].astype(float), np.eye(3)[found["test_targets_class"]]
+        results = json.loads(self.neon("eval", "runs/b-1", "--format", "json").out)
+        self.assertAlmostEqual(-(t * np.log(y) + (1 - t) * np.log(1 - y)).sum(1).mean(), results["class.cost"], places=4)
+        missed = ((found["test_outputs_sample"] - found["test_targets_sample"]) ** 2).sum(1).mean() / 2
+        self.assertAlmostEqual(missed / results["sample.cost"], 1, places=4)
+
     def test_file_of_neon_0_9(self):
         old = os.path.join(FOLDER, "mlp-iris-small.yaml")
         self.neon(old, "-b", "cpu", "-r", "0", "-e", "2")
