@@ -28,8 +28,10 @@ TEST_CASE("0.9: Boltzmann machines and belief nets") {
   CHECK_THAT(message_of([&] { root("RBM", ", batch_norm: True"); }), Contains("an RBM takes no batch_norm"));
   const std::string rule =
       ", lrule_init: {type: gradient_descent_pretrain, lr_params: {learning_rate: 0.1, pretrain_learning_rate: 0.003}}";
-  CHECK_THAT(root("DBN", rule).find("optimizer")->to_string(),
-             Contains("b: {GradientDescentMomentum: {learning_rate: 0.003}}"));
+  const Setting two = root("DBN", rule);
+  CHECK(two.find("optimizer")->to_string() == "{GradientDescentMomentum: {learning_rate: 0.003}}");
+  CHECK(two.find("phases")->items[0].find("optimizer")->to_string() ==
+        "{GradientDescentMomentum: {learning_rate: 0.1, momentum_coef: 0.9}}");
 }
 
 TEST_CASE("0.9: one Boltzmann machine") {

@@ -200,15 +200,21 @@ Setting usual_old_rule(const Location& where) {
   return Setting::map({{"GradientDescentMomentum", std::move(params), where}}, where);
 }
 
-Setting OldRules::optimizer(const Location& where) const {
-  if (layers_.empty()) return {};
-  const Setting usual = most_frequent(layers_);
+Setting OldRules::optimizer_of(const std::string& layer, const Location& where) const {
+  std::vector<OldLayerRules> own;
+  std::ranges::copy_if(layers_, std::back_inserter(own), [&](const OldLayerRules& l) { return l.layer == layer; });
+  return optimizer(where, own);
+}
+
+Setting OldRules::optimizer(const Location& where, const std::vector<OldLayerRules>& layers) {
+  if (layers.empty()) return {};
+  const Setting usual = most_frequent(layers);
   const std::string usual_text = usual.to_string();
-  const Setting biases = shared_bias_rule(layers_, usual_text);
+  const Setting biases = shared_bias_rule(layers, usual_text);
   std::vector<Entry> mapping;
   const auto add = [&](const std::string& name, const Setting& rule) { mapping.push_back({name, rule, rule.where}); };
   if (!biases.is_null()) add("Bias", biases);
-  for (const OldLayerRules& layer : layers_) {
+  for (const OldLayerRules& layer : layers) {
     const bool other = layer.weights.to_string() != usual_text;
     if (other) add(layer.layer, layer.weights);
     if (other && layer.has_batch_norm) add(layer.layer + "_bnorm", layer.weights);

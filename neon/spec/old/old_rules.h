@@ -26,9 +26,12 @@ class OldRules {
  public:
   void add(OldLayerRules rules) { layers_.push_back(std::move(rules)); }
   // One rule, or a MultiOptimizer: the most frequent is the default. Null without layers that learn.
-  Setting optimizer(const Location& where) const;
+  Setting optimizer(const Location& where) const { return optimizer(where, layers_); }
+  // The same for the layer of that name alone.
+  Setting optimizer_of(const std::string& layer, const Location& where) const;
 
  private:
+  static Setting optimizer(const Location& where, const std::vector<OldLayerRules>& layers);
   std::vector<OldLayerRules> layers_;
 };
 

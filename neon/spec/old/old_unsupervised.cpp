@@ -59,6 +59,19 @@ void finish_rbm(OldTranslation& t, const OldObject& object, OldResult& out) {
               "models.RBM trains its last machine alone; write models.DBN, which trains several, one after the other");
 }
 
+// Machines of different rules: each phase trains its own, and knows no later one. The spec's optimizer is the last's.
+void give_own_optimizers(OldTranslation& t, const Setting& machines, Setting& phases, OldResult& out) {
+  Setting* const all = out.params.find("optimizer");
+  if (!all || class_of(*all) != "MultiOptimizer") return;
+  for (size_t i = 0; i < phases.items.size(); ++i) {
+    const Setting* const name = machines.items[i].entries[0].value.find("name");
+    if (!name) return;
+    Setting own = t.rules.optimizer_of(name->value, all->where);
+    if (i + 1 == phases.items.size()) *all = std::move(own);
+    else phases.items[i].entries.push_back({"optimizer", std::move(own), all->where});
+  }
+}
+
 // One phase for each machine, over those below it.
 void finish_dbn(OldTranslation& t, const OldObject& object, OldResult& out) {
   t.pretrains = true;
@@ -77,6 +90,7 @@ void finish_dbn(OldTranslation& t, const OldObject& object, OldResult& out) {
     }
     phases.items.push_back(Setting::map(std::move(phase), where));
   }
+  give_own_optimizers(t, *layers, phases, out);
   std::erase_if(out.params.entries, [](const auto& entry) { return entry.key == "epochs"; });
   out.set("phases", std::move(phases));
   t.remark(where,
