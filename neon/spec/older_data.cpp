@@ -171,6 +171,18 @@ void rename_steps(Setting& options, std::vector<std::string>& notes) {
   notes.push_back(text(given->where, ": timesteps of the data set are its steps"));
 }
 
+// Arguments of a class of texts, which got none from a file.
+void leave_out_arguments(Setting& options, Conversion& conversion, std::vector<std::string>& notes) {
+  for (const char* key : {"tokenizer", "onehot_input", "reverse_target", "get_prev_target"}) {
+    const std::optional<Setting> given = take(options, {key});
+    if (!given) continue;
+    const std::string said = text(in_quotes(key), " is left out: neon 1.x gave the data set of a file no arguments; ",
+                                  "`unit` says here what a token is");
+    conversion.warnings.push_back({given->where, said});
+    notes.push_back(text(given->where, ": ", said));
+  }
+}
+
 // qa15_basic-deduction, the begin of the task's files, or qa15 is task 15.
 void number_task(Setting& options, std::vector<std::string>& notes) {
   Setting* const task = options.find("task");
@@ -235,7 +247,10 @@ void convert_older_dataset(Setting& root, Conversion& conversion, std::vector<st
     if (name == "CIFAR10") convert_cifar_images(root, options, notes);
     if (name == "BABI") number_task(options, notes);
     if (name == "MNIST") add_fallback(options, where, notes);
-    if (name == "PTB" || name == "Shakespeare" || name == "HutterPrize") rename_steps(options, notes);
+    if (name == "PTB" || name == "Shakespeare" || name == "HutterPrize") {
+      rename_steps(options, notes);
+      leave_out_arguments(options, conversion, notes);
+    }
     if (name == "MNIST" || name.starts_with("CIFAR")) leave_out_shuffle(root, options, notes);
     if (const auto folder = take(options, {"path"}); folder && folder->is_scalar()) {
       conversion.options.entries.push_back({"data_dir", *folder, folder->where});

@@ -22,6 +22,10 @@ TEST_CASE("a data set of 1.x may be a word alone") {
   CHECK(part_of(with_data(file + "dataset: ptb\n"), "dataset") == "PTB");
   CHECK(part_of(with_data(file + "dataset: ptb-train\n"), "dataset") == "PTB");
   CHECK(part_of(with_data(file + "dataset: babi\n"), "dataset") == "BABI");
+  const Spec texts = with_data(file + "dataset: {name: ptb, timesteps: 20, tokenizer: newline, onehot_input: false}\n");
+  CHECK(part_of(texts, "dataset") == "{PTB: {steps: 20}}");
+  REQUIRE(texts.conversion.warnings.size() == 2);
+  CHECK_THAT(texts.conversion.warnings[0].text, Contains("'tokenizer' is left out: neon 1.x gave the data set"));
   for (const char* task : {"qa15_basic-deduction", "qa15", "15"})
     CHECK(part_of(with_data(file + text("dataset: {name: babi, task: ", task, "}\n")), "dataset") ==
           "{BABI: {task: 15}}");
