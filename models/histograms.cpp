@@ -1,6 +1,8 @@
 #include "models/histograms.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 
 #include "models/exchange.h"
 #include "neon/core/key_error.h"
@@ -33,12 +35,45 @@ void check_known(const StepGraph& step, const std::vector<std::string>& tensors)
                  " (known: ", list_text(known), ")");
 }
 
+// One number each, in the order of kRangeParts.
+using RangeParts = std::array<Expr, 4>;
+
+// x has padding where `own`, if it has a value, is not 1.
+RangeParts range_of(Expr x, Expr own) {
+  const DType dtype = x.dtype() == DType::f64 ? DType::f64 : DType::f32;
+  const auto one = [](Expr e) { return reshape(e, {1}); };
+  const auto all = [](Expr e) { return all_axes(e.shape()); };
+  Expr low = cast(x, dtype), high = low, count = low;
+  if (own.value()) {
+    // Padding gets the opposite end, which changes none.
+    const Expr kept(x.graph(), broadcast_to(x.graph(), cast(own, dtype), x.shape()));
+    const auto filled = [&](Expr with) {
+      return apply("select", kept, count, Expr(x.graph(), broadcast_to(x.graph(), with, x.shape())));
+    };
+    low = filled(max(count, all(count))), high = filled(-max(-count, all(count)));
+    count = apply("select", kept, count, count.constant(1));
+  }
+  const auto counted = [&](const char* how) {
+    return one(sum(cast(apply(how, count, count.constant(0)), dtype), all(count)));
+  };
+  return {one(-max(-low, all(low))), one(max(high, all(high))), counted("less"), counted("equal")};
+}
+
+void output_range(const std::string& name, const RangeParts& parts) {
+  for (size_t k = 0; k < parts.size(); ++k)
+    parts[k].graph().output(text("range/", name, "/", kRangeParts[k]), parts[k]);
+}
+
 }  // namespace
 
-void add_histograms(StepGraph& step, const std::vector<std::string>& tensors, const std::vector<Value>& stored,
+void add_histograms(StepGraph& step, const StepOptions& options, const std::vector<Value>& stored,
                     const std::vector<Value>& gradients) {
+  const std::vector<std::string>& tensors = options.histograms;
   if (tensors.empty()) return;
   check_known(step, tensors);
+  if (options.ranges && options.share.ranks > 1)
+    fail_about("callbacks", "Hist: ranges: true is for one device, and this run has ", options.share.ranks,
+               "; leave ranges out");
   Graph& graph = step.graph;
   Scope scope(graph, "histograms");
   const Value watched = graph.scalar("watched");
@@ -46,10 +81,10 @@ void add_histograms(StepGraph& step, const std::vector<std::string>& tensors, co
   using Of = StepGraph::Histogram::Of;
   auto add = [&](const Parameter& p, Value of, bool gradient) {
     const std::string name = flat_name(p, gradient);
-
     Expr counts(graph, histogram(graph, of, kSizes, kSizeOfZero, watched));
     if (p.is_split()) counts = cast(over_ranks(p, cast(counts, DType::f64)), counts.dtype());
     graph.output("hist/" + name, counts);
+    if (options.ranges) output_range(name, range_of({graph, of}, Expr()));
     step.histograms.push_back({name, gradient ? Of::gradients : Of::weights, p.whole_shape().elements(),
                                size_of(graph.dtype(of)) == 2 && p.shape.rank() > 1});
   };
@@ -86,6 +121,16 @@ Expr counts_of(LayerContext& context, Expr y, Value watched) {
   return all - first * (cast(padded, DType::f64) * reshape(when, {1}));
 }
 
+// A layer may run several times; its range is that of all its outputs.
+void add_range(LayerContext& context, const LayerOutput& output, std::map<std::string, RangeParts>& ranges) {
+  const RangeParts now = range_of(output.y, unpadded(context, output.y));
+  const auto [place, is_first] = ranges.emplace(output.layer, now);
+  if (is_first) return;
+  RangeParts& before = place->second;
+  before = {apply("minimum", before[0], now[0]), apply("maximum", before[1], now[1]), before[2] + now[2],
+            before[3] + now[3]};
+}
+
 }  // namespace
 
 void add_output_histograms(StepGraph& step, LayerContext& context, const StepOptions& options) {
@@ -94,12 +139,14 @@ void add_output_histograms(StepGraph& step, LayerContext& context, const StepOpt
   Scope scope(graph, "histograms");
   const Value watched = graph.scalar("watched");
   std::vector<std::pair<std::string, Expr>> all;
+  std::map<std::string, RangeParts> ranges;
   for (const LayerOutput& output : context.layer_outputs) {
     if (!is_floating(output.y.dtype())) continue;
     const Expr counts = counts_of(context, own_samples(context, output.y), watched);
     const auto known = std::ranges::find(all, output.layer, &std::pair<std::string, Expr>::first);
     if (known == all.end()) all.emplace_back(output.layer, counts);
     else known->second = cast(known->second, DType::f64) + cast(counts, DType::f64);
+    if (options.ranges) add_range(context, output, ranges);
   }
   if (all.empty())
     fail_about("callbacks", "Hist: y is for outputs of layers, and the rule of this net takes none; leave y out");
@@ -109,6 +156,7 @@ void add_output_histograms(StepGraph& step, LayerContext& context, const StepOpt
     std::string name = layer + "_" + kOutputs;
     std::ranges::replace(name, '/', '_');
     graph.output("hist/" + name, cast(counts, DType::i32));
+    if (options.ranges) output_range(name, ranges.at(layer));
     step.histograms.push_back({name, StepGraph::Histogram::Of::outputs});
   }
 }

@@ -7,9 +7,12 @@ namespace neon {
 // Outputs hist/LAYER_W, hist/LAYER_dW ... of the arrays asked for, "W", "dW" ...: of stored parameters as the step
 // finds them, and of the gradients of its batch, unscaled. They count where the record's `watched` is 1. Gradients that
 // nobody derived are invalid Values. A config error where no layer has what is asked for.
-// `tensors` may be kAllArrays: weights and gradients.
+// `options.histograms` may be kAllArrays: weights and gradients.
+// With `options.ranges` each has range/NAME/WHAT, too, in every step, WHAT being least, largest, negative and zero: the
+// ends, and how many numbers are below 0 and are 0.
 constexpr const char* kAllArrays = "*";
-void add_histograms(StepGraph& step, const std::vector<std::string>& tensors, const std::vector<Value>& stored,
+constexpr const char* kRangeParts[] = {"least", "largest", "negative", "zero"};
+void add_histograms(StepGraph& step, const StepOptions& options, const std::vector<Value>& stored,
                     const std::vector<Value>& gradients);
 
 // Outputs hist/LAYER_y of all layers, where `tensors` has "y": of the numbers that they give for the batch, of all

@@ -86,6 +86,7 @@ struct StepOptions {
   double weight = 1;
   bool updates = true;  // where ranks sum apart: whether this graph's step updates, or only adds to the sums
   std::vector<std::string> histograms = {};  // of "W", "dW", "y" ...; see add_histograms()
+  bool ranges = false;                       // the same arrays have output range/NAME; see add_histograms()
   bool gradient_norm = false;                // a training step has output gradient_norm
   // Where samples are pieces of streams, how many streams there are: a batch has a piece of each, but the last batch of
   // an epoch may have fewer. 0: as many as the batch.

@@ -60,7 +60,7 @@ class Updater {
     graph.output("finite", finite);
     guard_ = finite;
     stored_ = stored_parameters(step_, context);
-    add_histograms(step_, options_.histograms, stored_, {gradients.begin(), gradients.end()});
+    add_histograms(step_, options_, stored_, {gradients.begin(), gradients.end()});
     if (apart) accumulate_apart(context, gradients, finite);
     else if (options_.accumulate > 1) accumulate(gradients, finite);
     if (options_.gradient_norm) output_norm(gradients);

@@ -7,8 +7,10 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 
 #include "backends/graph/histogram.h"
+#include "models/histograms.h"
 #include "neon/core/key_error.h"
 #include "neon/train/callback.h"
 
@@ -36,11 +38,15 @@ struct Watched : StepGraph::Histogram {
   explicit Watched(const StepGraph::Histogram& histogram)
       : StepGraph::Histogram(histogram),
         series("hist/" + name),
+        range("range/" + name),
         small(name + "/small"),
         large(name + "/large"),
         zero(name + "/zero"),
-        infinite(name + "/infinite") {}
-  std::string series, small, large, zero, infinite;  // the output and its series; warnings
+        infinite(name + "/infinite") {
+    for (const char* part : kRangeParts) parts.push_back(text(range, "/", part));
+  }
+  std::string series, range, small, large, zero, infinite;  // the outputs and their series; warnings
+  std::vector<std::string> parts;                           // outputs of the range
 };
 
 // How many elements of an array lie at the ends of f16, where they are stored times `scale`, a power of two.
@@ -65,6 +71,7 @@ struct HistParams {
   int64_t every = 0;
   std::vector<std::string> tensors = {"W", "dW"};
   int64_t bins = 64, offset = -48;
+  bool ranges = false;
   static void describe(auto&& p) {
     p("every", &HistParams::every, "Steps from one histogram to the next; 0: one in the last step of each epoch.",
       at_least(0), Unit{"steps"});
@@ -75,6 +82,9 @@ struct HistParams {
     p("bins", &HistParams::bins, "Number of bins; the last one begins at 2^(offset + bins).", closed(1, 1024));
     p("offset", &HistParams::offset, "Exponent of the first bin, which counts 2^offset and all smaller numbers.",
       closed(-1000, 1000));
+    p("ranges", &HistParams::ranges,
+      "Writes the least and the largest number, and the shares of negative numbers and of zeros, to range/LAYER_W, (4, "
+      "points), too. They are computed in every step, so that a step of a small net takes longer.");
   }
 };
 
@@ -87,6 +97,7 @@ class Hist : public Parametrized<Callback, HistParams> {
       fail_about("callbacks", "Hist is given twice; name all arrays in one, as in tensors: [W, dW]");
     if (params.tensors.empty()) fail_about("callbacks", "Hist: tensors names no array; leave it out for [W, dW]");
     options.histograms = params.tensors;
+    options.ranges = params.ranges;
   }
 
   void plan(RunPlan& plan) override {
@@ -109,6 +120,12 @@ class Hist : public Parametrized<Callback, HistParams> {
       spec.units = "elements";
       spec.x = markers;
       spec.minibatch_freq = std::max<int64_t>(params.every, 1);
+      plan.series.push_back(spec);
+      if (!params.ranges) continue;
+      spec.path = array.range;
+      spec.width = int64_t(std::size(kRangeParts));
+      spec.dtype = DType::f64;
+      spec.units = "";
       plan.series.push_back(std::move(spec));
     }
     const std::vector<AttributeSpec> attributes = {{"hist", "bins", params.bins},
@@ -132,6 +149,7 @@ class Hist : public Parametrized<Callback, HistParams> {
       if (end.file) {
         fill_bins(sizes);
         end.file->set(array.series, point, bins_);
+        if (params.ranges) end.file->set(array.range, point, range_of(array, sizes, end.program));
       }
       if (dtype_ != DType::f16) continue;
       switch (array.of) {
@@ -146,6 +164,15 @@ class Hist : public Parametrized<Callback, HistParams> {
   void restore(const std::map<std::string, double>& state) override { told_ = state; }
 
  private:
+  // Shares are of the numbers that are finite, as the sizes count them.
+  static std::vector<double> range_of(const Watched& array, const Sizes& sizes, const Program& program) {
+    std::vector<double> out;
+    for (const std::string& part : array.parts) out.push_back(program.output(part).at(0));
+    const double all = std::accumulate(sizes.begin(), sizes.end(), 0.0);
+    for (size_t k = 2; k < out.size(); ++k) out[k] = all > 0 ? out[k] / all : 0;
+    return out;
+  }
+
   void fill_bins(const Sizes& sizes) {
     std::ranges::fill(bins_, 0.0);
     for (int64_t i = 0; i < kSizes; ++i) {

@@ -27,7 +27,7 @@ DataLayout TrainedPhase::layout(DataLayout data) const {
 StepOptions TrainedPhase::options(StepOptions run) const {
   run.freeze = {freeze, name.empty() ? "freeze" : "phases"};
   run.blank = source.cost ? source.cost->blank() : -1;
-  if (!of_spec) run.histograms.clear(), run.outputs.clear();
+  if (!of_spec) run.histograms.clear(), run.outputs.clear(), run.ranges = false;
   if (reconstruct) run.class_weights = false;
   return run;
 }

@@ -64,6 +64,38 @@ class Hist(Case):
                     self.assertEqual(sorted(file["hist"]), ["Affine_0_dW", "Affine_0_y", "Affine_1_dW", "Affine_1_y"])
                     np.testing.assert_array_equal(file["hist/" + name][:].T, columns, err_msg=f"{name}, {ranks} ranks")
 
+    def check_ranges(self, file, name, wanted):
+        """`wanted` is an array for each point."""
+        found = file["range/" + name]
+        expected = [[x.min(), x.max(), (x < 0).mean(), (x == 0).mean()] for x in wanted]
+        np.testing.assert_allclose(found[:].T, expected, rtol=1e-6, atol=1e-7, err_msg=name)
+
+    def test_ranges_of_weights_gradients_and_outputs(self):
+        """Rectifiers make zeros; the last batch is shorter."""
+        rng = np.random.default_rng(5)
+        x, y = rng.normal(size=(21, 4)).astype("f4"), (np.arange(21) % 3).astype("i4")
+        np.savez(self.path("d.npz"), x_train=x, y_train=y)
+        spec = self.spec(IRIS.replace("Tanh", "Rectlin"), dataset="{NPZ: {path: d.npz}}", batch_size="8", epochs="2", shuffle="false",
+                         callbacks="[Hist: {every: 1, tensors: [y, W, dW], ranges: true}]")
+        for dtype in "f64", "f32":
+            self.neon("-r", "1", "-d", dtype, "-s", "m", "-o", "r.h5", "--set", "optimizer.learning_rate=0", spec)
+            stored = tensors(self.path("m"))[0]
+            w, v = (np.frombuffer(stored[f"Affine_{i}/W"][2], "f8" if dtype == "f64" else "f4").reshape(shape).astype(float)
+                    for i, shape in ((0, (8, 4)), (1, (3, 8))))
+            points, hidden, shares, slopes = [slice(at, at + 8) for at in (0, 8, 16)] * 2, [], [], []
+            for some in points:
+                hidden.append(np.maximum(x[some].astype(float) @ w.T, 0))
+                e = np.exp(hidden[-1] @ v.T)
+                shares.append(e / e.sum(1, keepdims=True))
+                slopes.append((shares[-1] - np.eye(3)[y[some]]).T @ hidden[-1] / len(e))
+            with h5py.File(self.path("r.h5")) as file:
+                self.check_ranges(file, "Affine_0_W", [w] * 6)
+                self.check_ranges(file, "Affine_0_y", hidden)
+                self.check_ranges(file, "Affine_1_y", shares)
+                self.check_ranges(file, "Affine_1_dW", slopes)
+                self.assertEqual(dict(file["range/Affine_0_W"].attrs)["minibatch_freq"], 1)
+        self.refused(2, spec, "-b", "cpu", "-m", "2", says="Hist: ranges: true is for one device, and this run has 2; leave ranges out")
+
     def test_histograms_of_outputs_leave_padding_out(self):
         rng = np.random.default_rng(6)
         x, lengths = rng.normal(size=(6, 5, 2)).astype("f4"), [5, 1, 3, 5, 2, 4]
@@ -72,12 +104,13 @@ class Hist(Case):
         np.savez(self.path("d.npz"), x_train=x, y_train=np.array([0, 1, 2, 0, 1, 2], "i4"))
         layers = IRIS.replace("Tanh}\n", "Tanh, bias: {Constant: 0.3}}\n  - RecurrentMean\n")
         spec = self.spec(layers, dataset="{NPZ: {path: d.npz, sequences: true}}", batch_size="6", epochs="1",
-                         callbacks="[Hist: {tensors: y}]")
+                         callbacks="[Hist: {tensors: y, ranges: true}]")
         self.neon("-r", "1", "-s", "m", "-o", "run.h5", "--set", "optimizer.learning_rate=0", spec)
         w = np.frombuffer(tensors(self.path("m"))[0]["Affine_0/W"][2], "f4").reshape(8, 2).astype(float)
         hidden = np.concatenate([np.tanh(x[i, :length] @ w.T + np.float32(0.3)) for i, length in enumerate(lengths)])
         with h5py.File(self.path("run.h5")) as file:
             np.testing.assert_array_equal(file["hist/Affine_0_y"][:, 0], sizes(hidden))
+            self.check_ranges(file, "Affine_0_y", [hidden])
             self.assertEqual(file["hist/RecurrentMean_0_y"][:].sum(), 6 * 8)
 
     def test_outputs_of_branches_and_of_what_passes_on(self):

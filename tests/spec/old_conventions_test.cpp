@@ -168,6 +168,9 @@ TEST_CASE("0.9: parts that a run lacks are warnings of the run") {
     const Spec made = parts.spec();
     return made.conversion.warnings.size() == 1 ? made.conversion.warnings[0].text : "not one warning";
   };
+  parts.rest = "diagnostics: {timing: False, ranges: True},";
+  CHECK(parts.part("callbacks") == "[{Hist: {ranges: true}}]");
+  CHECK(parts.spec().conversion.warnings.empty());
   CHECK(warned("predictions: [train, test],") == "not one warning");
   CHECK(parts.part("predictions") == "[train, test]");
   parts.rest = "predictions: {test: 1},";

@@ -47,12 +47,7 @@ void translate_logging(OldTranslation& t, const OldNode& node) {
   if (logging.find("level")) t.remark(logging.where_of("level"), "'level' is left out: -v prints more, -vv still more");
 }
 
-constexpr const char* kDiagnosticsMend[][2] = {
-    {"timing", "neon bench -v SPEC measures the kernels' times and rates"},
-    {"ranges", "callbacks: [Hist] and -o FILE.h5 write histograms of weights and gradients"},
-};
-
-void translate_diagnostics(OldTranslation& t, const OldNode& node) {
+void translate_diagnostics(OldTranslation& t, const OldNode& node, OldResult& out) {
   static const OldClass kDiagnostics{
       "diagnostics",
       "",
@@ -61,9 +56,16 @@ void translate_diagnostics(OldTranslation& t, const OldNode& node) {
        old_list("decorate_ew"), old_list("decorate_ranges"), old_word("verbosity"), old_word("prefix")}};
   const OldObject diagnostics{node, kDiagnostics};
   t.check_keys(diagnostics);
-  for (const auto& [key, mend] : kDiagnosticsMend)
-    if (t.truth_of(diagnostics, key, false))
-      t.warning(diagnostics.where_of(key), text("diagnostics: ", key, " is no part of a run here; ", mend));
+  if (t.truth_of(diagnostics, "timing", false))
+    t.warning(diagnostics.where_of("timing"),
+              "diagnostics: timing is no part of a run here; neon bench -v SPEC measures the kernels' times and rates");
+  if (!t.truth_of(diagnostics, "ranges", false)) return;
+  const Location where = diagnostics.where_of("ranges");
+  Setting hist = Setting::map({{"ranges", Setting::scalar("true", where), where}}, where);
+  out.set("callbacks", Setting::list({Setting::map({{"Hist", std::move(hist), where}}, where)}, where));
+  t.remark(where,
+           "diagnostics: ranges: Hist writes histograms, ends and shares of weights and gradients of each epoch's last "
+           "step to the metrics file; 0.9 drew pictures of the first updates");
 }
 
 // Metrics of training samples, at each evaluation of others.
@@ -165,10 +167,10 @@ void check_unrolls(OldTranslation& t) {
 
 // As the guide writes specs.
 void order_keys(Setting& root) {
-  static const std::vector<std::string> order = {"dataset",       "augment",     "normalize",  "layers", "cost",
-                                                 "outputs",       "rule",        "optimizer",  "phases", "metrics",
-                                                 "train_metrics", "predictions", "batch_size", "epochs", "reset_period",
-                                                 "shuffle",       "rng_seed",    "datatype"};
+  static const std::vector<std::string> order = {"dataset",       "augment",     "normalize", "layers",     "cost",
+                                                 "outputs",       "rule",        "optimizer", "phases",     "metrics",
+                                                 "train_metrics", "predictions", "callbacks", "batch_size", "epochs",
+                                                 "reset_period",  "shuffle",     "rng_seed",  "datatype"};
   std::ranges::stable_sort(root.entries, {},
                            [](const auto& e) { return std::ranges::find(order, e.key) - order.begin(); });
 }
@@ -189,7 +191,7 @@ void finish_experiment(OldTranslation& t, const OldObject& object, OldResult& ou
              "train_metrics: N evaluates N training samples");
   if (const auto predictions = object.find("predictions")) translate_predictions(t, *predictions, out);
   if (const auto diagnostics = object.find("diagnostics"); diagnostics && !diagnostics->is_null())
-    translate_diagnostics(t, *diagnostics);
+    translate_diagnostics(t, *diagnostics, out);
   if (const auto logging = object.find("logging")) translate_logging(t, *logging);
   if (const auto backend = object.find("backend"); backend && !backend->is_null()) {
     const Setting made = t.object(*backend, "backend");

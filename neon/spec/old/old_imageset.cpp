@@ -48,11 +48,12 @@ void translate_pixels(OldTranslation& t, const OldObject& object, OldResult& out
       {"mean", integer_list(known ? kImageNetMeans : std::vector<double>(channels, kMiddle), where), where}};
   if (unit) entries.push_back({"std", integer_list(std::vector<double>(channels, mean ? 128 : 256), where), where});
   t.normalize = Setting::map(std::move(entries), where);
-  t.remark(where,
-           text("pixels minus ", known ? "ImageNet's means of R, G and B" : "127", unit ? ", divided" : "",
-                mean ? "; 0.9 subtracted the mean image of the training set, in numbers of 8 bits, in which a pixel "
-                       "128 or more above it became negative"
-                     : "; 0.9 did so in numbers of 8 bits"));
+  t.remark(
+      where,
+      text("pixels minus ", known ? "ImageNet's means of R, G and B" : "127", unit ? ", divided" : "",
+           mean ? "; 0.9 subtracted train_mean of its cache, in numbers of 8 bits, in which a pixel 128 or more above "
+                  "it became negative"
+                : "; 0.9 did so in numbers of 8 bits"));
 }
 
 void translate_crops(OldTranslation& t, const OldObject& object, int64_t size, int64_t crop) {
@@ -85,6 +86,11 @@ void translate_counts(OldTranslation& t, const OldObject& object, OldResult& out
               text("ntrain: ", *train, " macrobatches is left out: all images are used; subset_pct takes a share"));
   }
   if (object.find("nval")) t.warning(object.where_of("nval"), "nval is left out: all validation images are used");
+  if (size)
+    t.remark(object.where_of("macro_size"),
+             text("macro_size: ", *size,
+                  " has no effect: a macrobatch may hold any number of images; 0.9 refused one "
+                  "of another size than its cache's"));
   for (const char* key : {"train_start", "val_start"})
     if (object.find(key))
       t.warning(object.where_of(key), text(key, " is left out: all macrobatches are used, from the first"));
