@@ -103,9 +103,10 @@ std::map<std::string, std::string> values_of(const CommandLine& line) {
 
 RunOptions options_of(const CommandLine& line, const OpenedSpec& spec) {
   Setting given = line.run_options;
-  for (const auto& entry : spec.options.entries) {
+  for (Setting::Entry entry : spec.options.entries) {
+    entry.value.value = expand_home(entry.value.value);  // as those of the command line
     // neon's own folder of data sets serves as well as one that is not there.
-    const bool helps = entry.key != "data_dir" || std::filesystem::is_directory(expand_home(entry.value.value));
+    const bool helps = entry.key != "data_dir" || std::filesystem::is_directory(entry.value.value);
     if (helps && !given.find(entry.key)) given.entries.push_back(entry);
   }
   if (means_rounding_on(given, spec.notation)) given.find("rounding")->value = text(kUsualRounding);

@@ -112,6 +112,16 @@ class OldSpecs(Case):
                 found += 1
         self.assertGreater(found, 5)
 
+    def test_home_in_paths_of_the_file(self):
+        """~ is the user's folder, as in 0.9; here that is the test's."""
+        text = (pathlib.Path(FOLDER) / "mlp-iris-small.yaml").read_text()
+        self.assertIn("batch_size: 30,", text)
+        self.write("h.yaml", text.replace("batch_size: 30,", "batch_size: 30, serialized_path: '~/kept/h.prm', serialize_schedule: 1,", 1))
+        os.mkdir(self.path("elsewhere"))
+        self.neon("../h.yaml", "-b", "cpu", "-r", "0", "-e", "2", cwd=self.path("elsewhere"))
+        self.assertTrue(os.path.exists(self.path("kept/h.safetensors")))
+        self.assertEqual([name for name in os.listdir(self.path("elsewhere")) if name.startswith("~")], [])
+
     def test_rounding_of_older_neons(self):
         """-u 1 switched stochastic rounding on in 0.9; here it is a number of bits."""
         old = os.path.join(FOLDER, "mlp-iris-small.yaml")
