@@ -102,14 +102,14 @@ class OutputCheck {
  private:
   // Outputs of sequences of different lengths that a cost would compare with padding.
   void check_padding(const std::string& which, Expr y) const {
-    if (data_.target_is_input && batch_.lengths)
+    if (data_.target_is_input && batch_.lengths && !data_.steps_are_targets)
       refuse("targets", " are the samples themselves, sequences of different lengths, whose padding the cost would ",
              "compare, too; give the data set targets of their own, or sequences of one length");
     if (data_.steps_have_numbers() && !gives_numbers_of_steps(context_, data_, y))
-      refuse(which, " gives ", output_shape(context_, y), ", but each step of the targets ", data_.target, " has ",
-             data_.numbers_of_step(), data_.numbers_of_step() == 1 ? " number" : " numbers",
+      refuse(which, " gives ", output_shape(context_, y), ", but each step of the targets ", data_.target_of_steps(),
+             " has ", data_.numbers_of_step(), data_.numbers_of_step() == 1 ? " number" : " numbers",
              data_.masked ? " with a mask" : "", ", and sequences have different lengths: ", "keep the ",
-             data_.target[0], " steps of the samples, and end with Affine: {nout: ", data_.numbers_of_step(), "}");
+             data_.sample[0], " steps of the samples, and end with Affine: {nout: ", data_.numbers_of_step(), "}");
   }
 
   template <typename... Parts>

@@ -32,13 +32,14 @@ Expr compared(const Cost* cost, const DataLayout& data, Expr t) {
 
 bool gives_numbers_of_steps(const LayerContext& context, const DataLayout& data, Expr y) {
   const Shape& shape = y.shape();
-  return data.steps_have_numbers() && context.lengths(y) && shape.rank() == 3 && shape[1] == data.target[0] &&
+  return data.steps_have_numbers() && context.lengths(y) && shape.rank() == 3 && shape[1] == data.sample[0] &&
          shape[2] == data.numbers_of_step();
 }
 
-DataLayout masked_by(const Cost* cost, const DataLayout& data) {
+DataLayout layout_for(const Cost* cost, const DataLayout& data) {
   DataLayout out = data;
   out.masked = cost && cost->masks();
+  out.steps_are_targets = data.target_is_input && data.ragged && data.tokens == 0 && data.sample.rank() == 2;
   if (out.masked && out.steps_have_numbers() && out.target[1] % 2)
     fail_about("cost",
                "expected numbers for each step, followed by a mask of as many, but each step of the targets has ",
@@ -60,11 +61,12 @@ void count_steps(LayerContext& context, const DataLayout& data, Expr y, Batch& b
   for (const Expr& more : context.more_outputs)
     if (!gives_numbers_of_steps(context, data, more))
       fail_about("cost", "compares the steps of sequences with numbers, and a branch of the Tree gives ",
-                 context.sample_shape(more), " instead of ", data.target);
+                 context.sample_shape(more), " instead of ", data.target_of_steps());
   const int64_t rows = y.shape()[0] * y.shape()[1];
   Graph& graph = y.graph();
   const Expr counts = cast(reshape(unpadded(context, y), {rows, 1}), batch.t.dtype());
-  const Expr t = reshape(batch.t, {rows, data.target[1]}), all(graph, broadcast_to(graph, counts, t.shape()));
+  const Expr t = reshape(batch.t, {rows, data.target_of_steps()[1]}),
+             all(graph, broadcast_to(graph, counts, t.shape()));
   batch.counts = counts;
   batch.t = apply("select", all, t, t.constant(0));
 }

@@ -8,8 +8,9 @@ namespace neon {
 Expr wide(Expr y);
 // The targets that outputs are compared with: a mask may stand behind them.
 Expr compared(const Cost* cost, const DataLayout& data, Expr t);
-// The same data for a cost that may mask targets. A config error where numbers of steps are odd.
-DataLayout masked_by(const Cost* cost, const DataLayout& data);
+// The same data for a cost, which may mask targets, and compare the steps of samples with themselves. A config error
+// where numbers with a mask are odd.
+DataLayout layout_for(const Cost* cost, const DataLayout& data);
 // Puts the masks of all steps behind the numbers of all steps, where a target (T,2K) is a row to the cost.
 void put_masks_behind(const DataLayout& data, Batch& batch);
 // Whether y (N,T,K) are numbers for each step of sequences of different lengths, as the targets are.

@@ -151,7 +151,7 @@ int64_t most_targets(const DataLayout& data, const Batch& batch, const StepOptio
 // The forward pass of a training batch and its mean cost; of several ranks this one's part of the mean.
 Expr training_pass(StepGraph& step, LayerContext& context, const Network& network, const Cost& cost,
                    const DataLayout& given, const StepOptions& options) {
-  const DataLayout data = masked_by(&cost, given);
+  const DataLayout data = layout_for(&cost, given);
   Batch batch = training_batch(step, context, network, data, options);
   put_masks_behind(data, batch);
   Expr y = network.forward(context, batch.x);
@@ -327,12 +327,12 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   StepGraph step;
   Graph& graph = step.graph;
   LayerContext context(graph, false, options.dtype, options.seed, options.rounding == 0);
-  const DataLayout data = masked_by(cost, given);
   context.caffe = options.caffe;
   context.share = options.share;
   context.dense = options.dense;
   context.sharded = options.sharded;
   const bool measured = cost || !metrics.empty();
+  const DataLayout data = measured ? layout_for(cost, given) : given;
   say_order(context, data, options, measured);
   DataLayout layout = data;
   if (!measured) layout.target_is_input = true, layout.drop_classes();

@@ -29,7 +29,8 @@ struct DataLayout : SampleMeaning {
   int64_t train_size = 0;
   int64_t held = 0;  // training samples that `data` holds at a time; 0: all
   bool target_is_input = false;
-  bool masked = false;  // behind the numbers of a target, or of each of its steps, stands a mask of as many
+  bool steps_are_targets = false;  // the steps of samples of different lengths are the targets themselves
+  bool masked = false;             // behind the numbers of a target, or of each of its steps, stands a mask of as many
   int64_t rows() const { return held ? held : train_size; }
   // Steps that a sequence has in `data`, and in `targets` where each step has a label; 0: as many as in `sample`. A
   // batch has the first steps, as many as `sample` has; the others are padding of all its samples.
@@ -46,11 +47,13 @@ struct DataLayout : SampleMeaning {
   bool cuts_targets() const { return held_steps > 0 && steps_have_targets(); }
   // Whether targets (T,K) are numbers for each step of sequences of different lengths.
   bool steps_have_numbers() const {
+    if (steps_are_targets) return true;
     return ragged && classes == 0 && !target_is_input && targets.empty() && target.rank() == 2 &&
            target[0] == sample[0];
   }
-  // How many numbers an output gives for such a step.
-  int64_t numbers_of_step() const { return masked ? target[1] / 2 : target[1]; }
+  // The numbers (T,K) of such a target, and how many an output gives for a step.
+  const Shape& target_of_steps() const { return steps_are_targets ? sample : target; }
+  int64_t numbers_of_step() const { return masked ? target[1] / 2 : target_of_steps()[1]; }
   // Whether each step of a sample has a target of its own.
   bool steps_have_targets() const { return (label_of == LabelOf::step && target_steps == 0) || steps_have_numbers(); }
 };

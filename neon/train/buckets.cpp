@@ -46,9 +46,7 @@ void check_buckets(const Buckets& buckets, const DataLayout& data, bool by_rule)
                data.sequence ? " are sequences of one length" : " are no sequences", "; leave it out");
   if (by_rule)
     fail_about("buckets", "is for nets that train by a cost: a rule sees the padding of sequences; leave it out");
-  if (data.target_is_input)
-    fail_about("buckets", "is not for nets whose targets are the samples: the cost compares their padding, too; ",
-               "leave it out");
+  if (data.target_is_input) fail_about("buckets", "is not for nets whose targets are the samples; leave it out");
   if (!buckets.steps.empty() && buckets.steps.back() > data.sample[0])
     fail_about("buckets", "has the length ", buckets.steps.back(), ", and the longest sequences have ", data.sample[0],
                " steps");

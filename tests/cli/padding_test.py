@@ -75,6 +75,19 @@ class Padding(Case):
                     self.assertEqual(int(label), y.argmax(), layer)
                     self.assertAlmostEqual(float(share), y.max(), delta=1e-6)
 
+    def test_an_autoencoder_of_sequences_leaves_padding_out(self):
+        for steps in 5, 9:
+            x = self.sequences(steps)
+            np.savez(self.path("x.npz"), x_train=x, x_test=x)
+            self.train("dataset: {NPZ: {path: x.npz, sequences: true, autoencoder: true}}\nlayers:\n"
+                       "  - Affine: {name: i, nout: 2, bias: {Constant: 0.7}}\n" +
+                       HEAD.replace("nout: classes, activation: Softmax", "nout: 3").replace("CrossEntropyMulti", "MeanSquared"))
+            w, own = self.weights(), x[~np.isnan(x).any(-1)].astype(float)
+            cost = ((own - (own @ w["i/W"].T + w["i_bias/b"]) @ w["a/W"].T) ** 2).mean() / 2
+            found = json.loads(self.neon("eval", "n.safetensors", "--format", "json").out)
+            self.assertAlmostEqual(found["cost"], cost, delta=1e-6)
+            self.neon("predict", "n.safetensors", "x.npy")
+
     def test_a_mask_of_each_step(self):
         """The mask stands behind the numbers of its step; steps of padding do not count at all."""
         rng = np.random.default_rng(5)

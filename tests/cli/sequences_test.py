@@ -128,9 +128,9 @@ class Sequences(Case):
                                                         "{GradientDescentMomentum: {learning_rate: 0.1}}\nbatch_size: 4\n")
         for verb in [], ["check"]:
             self.refused(2, *verb, self.write("rbm.yaml", machine), says=["rule: trains with every number of a sample", "(sequences: false)"])
-        self.refused(2, "check", self.spec(content.replace("nout: 1", "nout: 2").replace("sequences: true", "sequences: true, autoencoder: true"),
+        self.refused(2, "check", self.spec(content.replace("nout: 1", "nout: 3").replace("sequences: true", "sequences: true, autoencoder: true"),
                                            "a.yaml"),
-                     says="targets are the samples themselves, sequences of different lengths, whose padding the cost would compare")
+                     says="each step of the targets (5, 2) has 2 numbers")
 
     def test_stories_are_read_as_in_training(self):
         """Points stand by themselves, and the end of a long story stays, where the question is."""
