@@ -1,6 +1,7 @@
 // neon new photos FOLDER, new table FILE, new text FILE: a spec with comments for the user's own data, which trains at
 // once. The sizes of net, batch and run follow from the data.
 #include <algorithm>
+#include <filesystem>
 
 #include "datasets/image_samples.h"
 #include "neon/cli/new_data.h"
@@ -156,8 +157,56 @@ int run_new_table(const CommandLine& line) {
   return 0;
 }
 
+// Folders of a folder, by name; without hidden ones.
+std::vector<std::string> folders_in(const std::string& folder) {
+  std::vector<std::string> out;
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator at(folder, ignored), end; at != end; at.increment(ignored))
+    if (const std::string name = at->path().filename().string(); at->is_directory() && !name.starts_with('.'))
+      out.push_back(name);
+  return out;
+}
+
+// Whether texts have classes: a table, or a folder with train/CLASS, or with folders alone.
+bool have_classes(const std::string& path) {
+  const std::string small = lower(path);
+  if (small.ends_with(".csv") || small.ends_with(".tsv")) return true;
+  const std::vector<std::string> folders = folders_in(path);
+  if (std::ranges::count(folders, "train")) return folders_in(join_path(path, "train")).size() > 1;
+  std::error_code ignored;
+  const std::filesystem::directory_iterator all(path, ignored);
+  return folders.size() > 1 && std::distance(begin(all), end(all)) == std::ssize(folders);
+}
+
+int run_new_text_classes(const CommandLine& line, const std::string& path) {
+  const NewData data(line, "TextClasses", {entry("path", path), entry("steps", "128")});
+  const DataCheck& check = data.check();
+  print_spec(
+      line,
+      text(check.source, ": ", check.train_size + check.test_size, " texts of ", check.classes,
+           " classes: ", list_text(check.class_names)),
+      text(data.spec({{"path", in_spec(path), ""},
+                      {"steps", "128",
+                       "         # the most " + std::string(name_of(check.vocabulary.unit)) +
+                           " of a text; what is behind them is left out"}}),
+           "layers:\n"
+           "  - Embedding: 64\n"
+           "  - BiLSTM: {output_size: 32, init: GlorotUniform}\n"
+           "  - RecurrentMax         # of each feature the largest of all steps\n"
+           "  - Dropout: 0.8         # share of the numbers that stays\n"
+           "  - Affine: {nout: classes, init: GlorotUniform, bias: {Constant: 0}, activation: Softmax}\n"
+           "cost: CrossEntropyMulti\n"
+           "optimizer: {Adam: {learning_rate: 0.005, gradient_clip_norm: 1, schedule: Cosine}}\nbatch_size: ",
+           batch_for(check.train_size, check.train_size < 1000 ? 8 : 64),
+           "\nepochs: ", epochs_for(1e5, check.train_size, 3, 30),
+           "\n# neon predict CHECKPOINT FILE then prints the class of each line of a text, row of a table or file "
+           "of a folder.\n"));
+  return 0;
+}
+
 int run_new_text(const CommandLine& line) {
   const std::string& path = operand_for_new(line, 1);
+  if (have_classes(path)) return run_new_text_classes(line, path);
   // With one step a sample, each token is one, and the last only a target.
   const NewData data(line, "Text", {entry("path", path), entry("steps", "1")}, {entry("steps", "1")});
   const DataCheck& check = data.check();
@@ -193,6 +242,8 @@ NEON_VERB(run_new_photos, "new photos", 5, takes_data, "FOLDER",
           "print a spec for photos in FOLDER/train/CLASS and FOLDER/test/CLASS, or in FOLDER/CLASS");
 NEON_VERB(run_new_table, "new table", 6, takes_data, "FILE [COLUMN]",
           "print a spec for a table (CSV) whose last column, or COLUMN, is to be predicted");
-NEON_VERB(run_new_text, "new text", 7, takes_data, "FILE", "print a spec for a text to learn and to go on with");
+NEON_VERB(run_new_text, "new text", 7, takes_data, "FILE",
+          "print a spec for a text to learn and to go on with; for texts in folders of classes, or in a table, one for "
+          "their classes");
 
 }  // namespace neon

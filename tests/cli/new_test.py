@@ -67,6 +67,21 @@ class New(support.Case):
         # log2 14 = 3.81 bits where nothing is foretold.
         self.assertLess(float(re.search(r"BitsPerCharacter (\S+)", out)[1]), 3)
 
+    def test_texts_with_classes(self):
+        words = {"good": ["fine", "great"], "bad": ["poor", "dull"]}
+        rows = [(kind, f"a {words[kind][i % 2]} film number {i}") for i in range(30) for kind in words]
+        for k, (kind, line) in enumerate(rows):
+            self.write(f"parts/{'test' if k % 6 < 2 else 'train'}/{kind}/{k}.txt", line)
+            self.write(f"alone/{kind}/{k}.txt", line)
+        self.write("reviews.csv", "text,label\n" + "".join(f"{line},{kind}\n" for kind, line in rows))
+        for path in "parts", "alone", "reviews.csv":
+            spec, out = self.trained("text", path, epochs=4)
+            self.assertIn(f"# {path}: 60 texts of 2 classes: bad, good\n", spec)
+            self.assertIn("  TextClasses:\n", spec)
+            self.assertLess(float(re.search(r"Top1Misclass (\S+)", out)[1]), 20)
+        self.write("book/one.txt", "the sea and the ship. " * 40), self.write("book/more/two.txt", "the storm. " * 40)
+        self.assertIn("  Text:\n", self.neon("new", "text", "book").out)
+
     def test_tiny_photos(self):
         import numpy as np
         draw = np.random.default_rng(5)
