@@ -100,6 +100,8 @@ std::vector<LabelledText> texts_to_test(const std::string& path, const LabelledT
     if (folder_exists(place)) return texts_of_folder(place, context).train;
   const std::string test = find_data_file(params.test, context);
   warn_of_same_file(path, test, "test", context);
+  if (auto files = texts_of_archive(test); !files.empty())
+    return texts_in_archive(std::move(files), test, context).train;
   return texts_of_table(test, params, context);
 }
 
@@ -108,7 +110,8 @@ std::vector<LabelledText> texts_to_test(const std::string& path, const LabelledT
 LabelledTexts labelled_texts_at(const std::string& path, const LabelledTextParams& params, const DataContext& context) {
   LabelledTexts out;
   if (folder_exists(path)) out = texts_of_folder(path, context);
-  else out.source = path, out.train = texts_of_table(path, params, context);
+  else if (auto files = texts_of_archive(path); !files.empty()) out = texts_in_archive(std::move(files), path, context);
+  else out.source = path, out.train = texts_of_table(path, params, context), out.is_table = true;
   double part = 0;
   if (!out.has_test && !parse_number(params.test, part)) out.test = texts_to_test(path, params, context);
   return out;
@@ -116,18 +119,41 @@ LabelledTexts labelled_texts_at(const std::string& path, const LabelledTextParam
 
 void check_folder_params(const LabelledTextParams& params, const std::string& path, const LabelledTexts& texts,
                          const DataContext& context) {
-  if (context.rules < kRulesOfDeepTexts || !folder_exists(path)) return;
+  if (context.rules < kRulesOfDeepTexts || texts.is_table) return;
   for (const auto& [name, given] : {std::pair{"header", params.header},
                                     {"text", params.text},
                                     {"label", params.label},
                                     {"delimiter", params.delimiter}})
     if (given != kAutoColumn)
-      fail(ErrorKind::config, name, ": ", given, " is for a table, and ", path, " is a folder; leave it out");
+      fail(ErrorKind::config, name, ": ", given, " is for a table, and ", path,
+           folder_exists(path) ? " is a folder" : " is an archive", "; leave it out");
   if (double share = 1; parse_number(params.test, share) && share == 0) return;  // none of the training texts
   if (texts.has_test && params.test != kAutoColumn)
     fail(ErrorKind::config, "test: ", params.test, ": ", path, " has texts to test with in a folder of their own; ",
          "leave test out, or move that folder elsewhere");
 }
+
+namespace {
+
+// Refuses characters that are no UTF-8, and warns of such words, by the text that has them.
+void check_utf8(const LabelledTexts& all, const std::string& unit, const DataContext& context) {
+  if (unit != name_of(TextUnit::character) && unit != name_of(TextUnit::word)) return;
+  int64_t count = 0;
+  std::string first;
+  for (const std::vector<LabelledText>* texts : {&all.train, &all.test, &all.validation})
+    for (const LabelledText& one : *texts) {
+      const std::string place = place_of_no_utf8(one.text);
+      if (place.empty()) continue;
+      if (count++ == 0) first = text(one.place, ": ", place, " begins no UTF-8 character");
+    }
+  if (count > 0 && unit == name_of(TextUnit::character))
+    fail(ErrorKind::data, first, "; convert the text to UTF-8, or give unit: bytes");
+  if (count > 0)
+    context.warn(text(first, "; ", count, count == 1 ? " text is" : " texts are",
+                      " no UTF-8, and words are taken as they are: letters look otherwise in UTF-8"));
+}
+
+}  // namespace
 
 Data data_of_texts(LabelledTexts given, const LabelledTextParams& params, const DataContext& context) {
   Data out;
@@ -136,6 +162,7 @@ Data data_of_texts(LabelledTexts given, const LabelledTextParams& params, const 
   out.classes = int64_t(out.class_names.size());
   if (context.vocabulary) check_vocabulary_of_run(*context.vocabulary, params);
   if (params.unit != name_of(TextUnit::byte) && context.rules >= kRulesOfMarks) drop_marks(given);
+  check_utf8(given, params.unit, context);
   Vocabulary vocabulary =
       context.vocabulary ? *context.vocabulary : vocabulary_of_texts(given.train, params, given.source, context);
   if (!context.vocabulary) vocabulary.points_apart = given.points_apart, vocabulary.keeps_end = given.keeps_end;
@@ -163,9 +190,8 @@ struct TextClassesParams : LabelledTextParams {
   std::string path;
   static void describe(auto&& p) {
     p("path", &TextClassesParams::path,
-      "A folder with train/CLASS/FILE, test/CLASS/FILE and val/CLASS/FILE, or with CLASS/FILE; or a table (.csv, .tsv) "
-      "with a text and "
-      "its class in each row.",
+      "A folder or archive (.tar, .tar.gz, .zip) with train/CLASS/FILE, test/CLASS/FILE and val/CLASS/FILE, or with "
+      "CLASS/FILE; or a table (.csv, .tsv) with a text and its class in each row.",
       Required{});
     LabelledTextParams::describe(p);
   }

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "datasets/text_file.h"
 #include "datasets/text_pieces.h"
 
 namespace neon {
@@ -49,13 +50,16 @@ struct LabelledTexts {
   std::vector<LabelledText> train, test, validation;
   std::string source;                            // a folder or table
   bool points_apart = false, keeps_end = false;  // as of their Vocabulary
-  bool has_test = false;                         // a folder has texts to test with apart from the others
+  bool is_table = false;
+  bool has_test = false;  // a folder has texts to test with apart from the others
 };
 
 // The texts of a folder with train/CLASS/FILE, test/CLASS/FILE and val/CLASS/FILE, or with CLASS/FILE. Other folders
 // beside these are left out, with a warning; those in the folder of a class are read. Where there are test texts, only
 // their classes count; warnings name the others. A data error where a folder has no texts.
 LabelledTexts texts_of_folder(const std::string& folder, const DataContext& context);
+// The same of an archive's files, perhaps below a folder that holds all of them.
+LabelledTexts texts_in_archive(std::vector<NamedText> files, const std::string& archive, const DataContext& context);
 // The texts of a table. A config error where the first line may name the columns or be a text.
 std::vector<LabelledText> texts_of_table(const std::string& path, const LabelledTextParams& params,
                                          const DataContext& context);
@@ -64,7 +68,7 @@ std::vector<LabelledText> texts_of_table(const std::string& path, const Labelled
 std::vector<LabelledText> texts_without_classes(std::string_view content, const std::string& name,
                                                 const LabelledTextParams& params, std::vector<std::string>& notes);
 
-// The texts of either. Texts to test with are those of params.test, unless the folder has its own.
+// The texts of any of these. Texts to test with are those of params.test, unless the folder has its own.
 LabelledTexts labelled_texts_at(const std::string& path, const LabelledTextParams& params, const DataContext& context);
 // A config error where a parameter is for a table, and these texts are of the folder `path`; or where it asks for other
 // texts to test with than those that the folder has apart. Not before kRulesOfDeepTexts.

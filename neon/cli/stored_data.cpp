@@ -1,5 +1,7 @@
 #include "neon/cli/stored_data.h"
 
+#include "datasets/tar.h"
+
 namespace neon {
 
 namespace {
@@ -31,7 +33,7 @@ void say_texts(const Setting& spec, StoredData& out) {
   const std::string small = lower(path);
   const auto ends = [&](const char* ending) { return small.ends_with(ending); };
   out.txt_is_table = ends(".txt") || ends(".txt.gz");
-  out.texts_are_files = !(ends(".csv") || ends(".tsv") || ends(".txt") || ends(".gz"));
+  out.texts_are_files = is_tar_name(path) || !(ends(".csv") || ends(".tsv") || ends(".txt") || ends(".gz"));
 }
 
 }  // namespace

@@ -88,6 +88,28 @@ class TextSamples(Case):
         self.refused(2, "check", self.spec((SPEC % "f").replace("test: 0", "test: 0, delimiter: tab"), "f.yaml"),
                      says="delimiter: tab is for a table, and f is a folder")
 
+    def test_an_archive_is_read_as_its_folder(self):
+        for part in "train", "test":
+            for i in range(8):
+                self.write(f"in/f/{part}/{'pn'[i % 2]}/{i % 3}/{i}.txt", TEXTS[i % 4] + f" {part} {i}")
+        self.write("in/f/README", "a file beside the folders"), self.write("in/f/train/urls.txt", "x"), self.write("in/f/train/p/.h", "y")
+        with tarfile.open(self.path("f.tar.gz"), "w:gz") as tar, zipfile.ZipFile(self.path("f.zip"), "w") as zipped:
+            tar.add(self.path("in/f"), "f")
+            for folder, _, names in os.walk(self.path("in/f")):
+                for name in names: zipped.write(os.path.join(folder, name), os.path.relpath(os.path.join(folder, name), self.path("in")))
+        found = []
+        for path in "in/f", "f.tar.gz", "f.zip":
+            spec = self.spec((SPEC % path).replace(", test: 0", ""), "f.yaml")
+            self.assertIn(f"{path}: 8 training and 8 test samples (128), 2 classes", self.neon("check", spec).out)
+            self.neon(spec, "-r", "1", "-s", "f.safetensors", "--overwrite")
+            found.append(support.tensors(self.path("f.safetensors"))[0])
+        self.assertEqual(found, [found[0]] * 3)
+        self.assertIn("its 4 lines are a text each", self.neon("predict", "f.safetensors", "lines.txt").err)
+        with tarfile.open(self.path("classes.tar"), "w") as tar: tar.add(self.path("in/f/train"), ".")
+        said = self.neon("check", self.spec((SPEC % "classes.tar").replace(", test: 0", ", test: 0.25"), "c.yaml")).out
+        self.assertIn("classes.tar: 6 training and 2 test samples (128), 2 classes", said)
+        self.refused(2, "check", self.spec((SPEC % "f.zip").replace("test: 0", "text: a"), "f.yaml"), says="text: a is for a table, and f.zip is an archive")
+
     def test_eval_takes_a_folder_with_parts(self):
         for part in "train", "test":
             for i in range(4):
@@ -110,6 +132,12 @@ class TextSamples(Case):
         text = SPEC.replace("TextClasses: {path: %s, test: 0}", "Text: {path: %s, steps: 2}")
         for path, place in ("f", "f/b.txt"), ("f.zip", "f.zip: b.txt"), ("f/b.txt", "f/b.txt"):
             self.refused(3, "check", self.spec(text % path, "f.yaml"), says=place + ": byte 3 (255), in line 2, begins no UTF-8 character")
+        self.write("c/a/1.txt", "abc d"), self.write("c/b/2.txt", b"caf\xe9 d")
+        classes = (SPEC % "c").replace("batch_size: 4", "batch_size: 2")
+        self.refused(3, "check", self.spec(classes.replace("test: 0", "test: 0, unit: characters"), "c.yaml"),
+                     says="c/b/2.txt: byte 3 (233), in line 1, begins no UTF-8 character")
+        self.assertIn("c/b/2.txt: byte 3 (233), in line 1, begins no UTF-8 character; 1 text is no UTF-8",
+                      self.neon("check", self.spec(classes, "c.yaml")).err)
 
 
 if __name__ == "__main__":
