@@ -43,9 +43,9 @@ constexpr int64_t kLeastPooled = 1 << 20;  // bytes
 namespace {
 
 PassSet gpu_passes(bool tf32) {
-  PassSet out =
-      kUsualPasses | PassSet{LowerPass::siblings,  LowerPass::columns, LowerPass::deep_inputs, LowerPass::remake,
-                             LowerPass::prologues, LowerPass::join,    LowerPass::spreads,     LowerPass::row_products};
+  PassSet out = kUsualPasses | PassSet{LowerPass::dense_blocks, LowerPass::siblings, LowerPass::columns,
+                                       LowerPass::deep_inputs,  LowerPass::remake,   LowerPass::prologues,
+                                       LowerPass::join,         LowerPass::spreads,  LowerPass::row_products};
   if (tf32) out |= LowerPass::product_gradients;
   return out;
 }

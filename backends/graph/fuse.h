@@ -58,9 +58,12 @@ struct GroupSize {
   bool fits() const;  // into one kernel, whatever the nodes are
 };
 GroupSize size_of_group(const Graph& graph, const std::vector<int>& nodes);
-// Nothing when these nodes cannot be one kernel.
+// Nothing when these nodes cannot be one kernel. A kernel can repeat a slice as it reads it, but then not store it:
+// `repeats_slices` is for groups of which nobody else reads such a slice.
 std::optional<GroupLayout> layout_of_group(const Graph& graph, const std::vector<Role>& roles,
-                                           const std::vector<int>& nodes);
+                                           const std::vector<int>& nodes, bool repeats_slices = true);
+// Whether a slice is all that a node is, in a fused kernel: a way to read.
+bool is_fused_slice(const Graph& graph, const Node& node);
 
 // Several groups may hold a node; each of them then makes the node's value for itself.
 struct Groups {

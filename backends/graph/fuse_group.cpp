@@ -202,7 +202,7 @@ class Grouper {
   }
 
   bool fits_a_kernel(const std::vector<int>& nodes, size_t most_parts = SIZE_MAX) const {
-    const auto layout = layout_of_group(graph_, roles_, nodes);
+    const auto layout = layout_of_group(graph_, roles_, nodes, false);
     return layout && layout->parts.size() <= most_parts && std::ranges::all_of(nodes, [&](int n) {
              return std::ranges::all_of(assigned_[size_t(n)],
                                         [&](const Write& write) { return writes_in_place(write, nodes, *layout); });

@@ -21,10 +21,6 @@ constexpr size_t kMostNodesOfPart = 8;  // of such a kernel
 bool all_ones(const Shape& shape) { return shape.elements() == 1; }
 
 bool is_gather(const Node& node) { return node.op->traits.fusion == Fusion::rows; }
-// Integers of 64 bits would not pass through the arithmetic of a fused kernel.
-bool is_fused_slice(const Graph& graph, const Node& node) {
-  return node.op->traits.fusion == Fusion::slice && is_floating(graph.dtype(node.outputs[0]));
-}
 
 // Reduced axes beside each other (sizes of 1 aside): what the devices' loops run over.
 bool is_simple_reduction(const Shape& shape, const std::vector<int64_t>& axes) {
@@ -61,8 +57,15 @@ class Components {
   std::vector<int> parent_;
 };
 
+// Whether a loop over `domain` has each number of `own` for all indices along the axes where `own` has one.
+bool repeats(const Shape& own, const Shape& domain) {
+  for (int axis = 0; axis < own.rank(); ++axis)
+    if (own[axis] != domain[axis] && own[axis] != 1) return false;
+  return true;
+}
+
 // Fills domain and reduced axes of a part; false when its nodes do not fit together.
-bool fit(const Graph& graph, GroupLayout::Part& part) {
+bool fit(const Graph& graph, GroupLayout::Part& part, bool repeats_slices) {
   int rank = 0;
   for (int n : part.nodes) {
     rank = std::max(rank, domain_of(graph, graph.node(n)).rank());
@@ -92,7 +95,8 @@ bool fit(const Graph& graph, GroupLayout::Part& part) {
     const Node& node = graph.node(n);
     if (is_reduction(*node.op) && !is_total(graph, node)) continue;
     const Shape own = padded(domain_of(graph, node), rank);
-    if (own != part.domain && own != kept && !all_ones(own)) return false;
+    const bool repeated = repeats_slices && is_fused_slice(graph, node) && repeats(own, part.domain);
+    if (own != part.domain && own != kept && !all_ones(own) && !repeated) return false;
     if (!is_gather(node)) continue;
     // Rows are looked up along axis 0, which must be the domain's, not one of the reduced, and not among the columns,
     // where kept numbers lie if axis 0 has size 1.
@@ -121,6 +125,11 @@ bool is_view(const Graph& graph, int n) {
 }
 
 bool is_reduction(const Op& op) { return op.traits.fusion == Fusion::reduction; }
+
+// Integers of 64 bits would not pass through the arithmetic of a fused kernel.
+bool is_fused_slice(const Graph& graph, const Node& node) {
+  return node.op->traits.fusion == Fusion::slice && is_floating(graph.dtype(node.outputs[0]));
+}
 
 bool reads_array(const Graph& graph, const Node& node) { return is_gather(node) || is_fused_slice(graph, node); }
 
@@ -235,7 +244,7 @@ GroupSize size_of_group(const Graph& graph, const std::vector<int>& nodes) {
 }
 
 std::optional<GroupLayout> layout_of_group(const Graph& graph, const std::vector<Role>& roles,
-                                           const std::vector<int>& nodes) {
+                                           const std::vector<int>& nodes, bool repeats_slices) {
   const GroupSize size = size_of_group(graph, nodes);
   if (!size.fits() || !has_one_arithmetic(graph, roles, nodes)) return {};
   // The place of a value's maker among the nodes, -1 if the maker is not among them.
@@ -283,7 +292,7 @@ std::optional<GroupLayout> layout_of_group(const Graph& graph, const std::vector
   });
   if (size.computing > kMostNodes && !small) return {};
   for (auto& [root, part] : parts) {
-    if (!fit(graph, part)) return {};
+    if (!fit(graph, part, repeats_slices)) return {};
     out.parts.push_back(std::move(part));
   }
   return out;

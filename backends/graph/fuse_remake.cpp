@@ -73,6 +73,7 @@ class Remaker {
         return;
       double bytes = 0;
       for (Value value : read) bytes += double(graph_.type(value).bytes());
+      if (is_repeated_slice(n, reader)) bytes = 0;  // it reads no more of the array than it would store
       if (bytes > kWorth * double(graph_.type(graph_.node(n).outputs[0]).bytes())) return;
       made[reader] = joined(reader, nodes);
       if (!layout_of_group(graph_, roles_, made[reader])) return;
@@ -115,7 +116,8 @@ class Remaker {
   // The nodes that make what n makes in group `reader`, and the arrays that it must read for that.
   bool collect(int n, int from, int reader, const Shape& shape, std::set<int>& nodes, std::set<Value>& read) const {
     const Node& node = graph_.node(n);
-    if (!is_cheap(graph_, node) || stored_.count(node.outputs[0]) || nodes.size() == kMostRemade) return false;
+    const bool cheap = is_cheap(graph_, node) || is_repeated_slice(n, reader);
+    if (!cheap || stored_.count(node.outputs[0]) || nodes.size() == kMostRemade) return false;
     nodes.insert(n);
     for (Value input : node.inputs) {
       const int p = graph_.producer_index(input);
@@ -132,6 +134,15 @@ class Remaker {
       }
     }
     return true;
+  }
+
+  // Whether a group reads a slice to repeat it: numbers of channels for each pixel.
+  bool is_repeated_slice(int n, int group) const {
+    const Value slice = graph_.node(n).outputs[0];
+    return is_fused_slice(graph_, graph_.node(n)) && std::ranges::all_of(uses_[size_t(slice.id)], [&](int s) {
+             return !is_in(group, s) ||
+                    graph_.shape(graph_.node(s).outputs[0]).elements() > graph_.shape(slice).elements();
+           });
   }
 
   // Whether a group must run after somebody who writes the variable that `value` is or shows.

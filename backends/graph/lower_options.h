@@ -20,6 +20,7 @@ enum class LowerPass : uint8_t {
   fusion,
   kept_casts,
   folded_scales,
+  dense_blocks,
   siblings,
   columns,
   deep_inputs,

@@ -12,9 +12,9 @@ inline constexpr OpName add{"add"}, as_bf16{"as_bf16"}, as_f16{"as_f16"}, as_f32
     minimum{"minimum"}, mul{"mul"}, neg{"neg"}, not_equal{"not_equal"}, pow{"pow"}, relu{"relu"},
     relu_clip{"relu_clip"}, safelog{"safelog"}, select{"select"}, square{"square"}, sub{"sub"};
 
-inline constexpr OpName argmax{"argmax"}, batch_norm{"batch_norm"}, batch_matmul{"batch_matmul"},
-    broadcast{"broadcast"}, cast{"cast"}, columns{"columns"}, concat{"concat"}, constant{"constant"},
-    convolution{"convolution"}, convolution_data_gradient{"convolution_data_gradient"},
+inline constexpr OpName argmax{"argmax"}, batch_norm{"batch_norm"}, batch_norm_grad{"batch_norm_grad"},
+    batch_matmul{"batch_matmul"}, broadcast{"broadcast"}, cast{"cast"}, columns{"columns"}, concat{"concat"},
+    constant{"constant"}, convolution{"convolution"}, convolution_data_gradient{"convolution_data_gradient"},
     convolution_weight_gradient{"convolution_weight_gradient"}, crop{"crop"}, ctc{"ctc"}, ctc_grad{"ctc_grad"},
     depth_to_space{"depth_to_space"}, edit_distance{"edit_distance"}, gather{"gather"}, gru{"gru"},
     gru_grad{"gru_grad"}, histogram{"histogram"}, input{"input"}, iota{"iota"}, largest{"largest"}, nms{"nms"},

@@ -8,17 +8,13 @@
 // statistics feed running ones only: no gradient flows through them.
 #include <algorithm>
 
-#include "backends/graph/expression.h"
+#include "backends/graph/batch_norm.h"
 #include "backends/graph/flops.h"
 #include "backends/graph/ops.h"
 
 namespace neon {
 
 namespace {
-
-// Elements of x for each number of a statistic. Fewer stay in a cache, or in a GPU's registers, and are read once in
-// any case.
-constexpr int64_t kManyRows = 1024;
 
 TensorType reduced(const InferContext& c) {
   std::vector<int64_t> sizes(c.inputs[0].shape.begin(), c.inputs[0].shape.end());
@@ -110,9 +106,9 @@ std::vector<Value> define_batch_norm(Graph& graph, const Node& node) {
 void batch_norm_gradient(GradientContext& c) {
   NEON_ASSERT(!c.cotangent(1) && !c.cotangent(2) && !c.cotangent(3));
   if (!c.cotangent(0)) return;
-  auto results =
-      c.graph.add_all("batch_norm_grad", {c.input(0), c.input(1), c.output(1), c.output(2), c.output(3), c.cotangent()},
-                      c.node.attributes);
+  auto results = c.graph.add_all(ops::batch_norm_grad,
+                                 {c.input(0), c.input(1), c.output(1), c.output(2), c.output(3), c.cotangent()},
+                                 c.node.attributes);
   for (size_t i = 0; i < 3; ++i) c.results[i] = results[i];
 }
 
@@ -124,24 +120,39 @@ std::vector<TensorType> infer_batch_norm_grad(const InferContext& c) {
 // With n = near - shift, the normalised x, the shift is taken off what there is one of for each statistic:
 //   dgamma = sum g n = sum(g near) - shift sum g
 //   dx = gamma scale (g - (sum g + n dgamma) / count)
-std::vector<Value> define_batch_norm_grad(Graph& graph, const Node& node) {
-  Expr x(graph, node.inputs[0]), gamma(graph, node.inputs[1]), average(graph, node.inputs[2]),
-      variance(graph, node.inputs[3]), rest(graph, node.inputs[4]), g(graph, node.inputs[5]);
-  const auto& axes = node.attributes.integers("axes");
+struct GradientSums {
+  GradientSums(Graph& graph, const Node& node)
+      : average(graph, node.inputs[2]),
+        g(graph, node.inputs[5]),
+        scale(inverse_deviation({graph, node.inputs[3]}, node)) {
+    const Expr x(graph, node.inputs[0]);
+    const auto& axes = node.attributes.integers("axes");
+    for (int64_t axis : axes) count *= double(x.shape()[int(axis)]);
+    near = (x - average) * scale, shift = Expr(graph, node.inputs[4]) * scale;
+    dbeta = sum(g, axes), dgamma = sum(g * near, axes) - shift * dbeta;
+    gain = Expr(graph, node.inputs[1]) * scale;
+  }
   double count = 1;
-  for (int64_t axis : axes) count *= double(x.shape()[int(axis)]);
-  Expr scale = inverse_deviation(variance, node);
-  Expr near = (x - average) * scale, shift = rest * scale;
-  Expr dbeta = sum(g, axes), dgamma = sum(g * near, axes) - shift * dbeta;
-  Expr dx = (gamma * scale) * (g - ((dbeta - shift * dgamma) + near * dgamma) * (1.0 / count));
-  return {dx, dgamma, dbeta};
+  Expr average, g, scale, near, shift, dbeta, dgamma, gain;
+};
+
+std::vector<Value> define_batch_norm_grad(Graph& graph, const Node& node) {
+  const GradientSums s(graph, node);
+  Expr dx = s.gain * (s.g - ((s.dbeta - s.shift * s.dgamma) + s.near * s.dgamma) * (1.0 / s.count));
+  return {dx, s.dgamma, s.dbeta};
 }
 
 const OpRegistration batch_norm_ops[] = {
     OpRegistration({ops::batch_norm, infer_batch_norm, batch_norm_gradient, define_batch_norm, {}, flops_along}),
-    OpRegistration({"batch_norm_grad", infer_batch_norm_grad, nullptr, define_batch_norm_grad, {}, flops_along}),
+    OpRegistration({ops::batch_norm_grad, infer_batch_norm_grad, nullptr, define_batch_norm_grad, {}, flops_along}),
 };
 
 }  // namespace
+
+BatchNormGradient apart(Graph& graph, const Node& node) {
+  const GradientSums s(graph, node);
+  const Expr part = s.gain * (1.0 / s.count);
+  return {s.gain, s.g, part * (s.dbeta - s.shift * s.dgamma), part * s.dgamma * s.scale, s.average, s.dgamma, s.dbeta};
+}
 
 }  // namespace neon

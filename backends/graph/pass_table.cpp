@@ -24,6 +24,8 @@ constexpr const char *kEvery = "every device", *kSeesWrites = "a device that see
                      *kTensorCores = "tensor cores, which multiply many channels at once";
 
 const PassRow kTable[] = {
+    {"dense blocks", "Adds up the gradients of batch norms of concatenations before they are finished.", kHungry,
+     LowerPass::dense_blocks, [](const Graph& graph, const LowerOptions&) { return with_dense_blocks(graph); }},
     {"definitions",
      "Replaces compound ops by their definitions, unless the device has a kernel for them.",
      kEvery,

@@ -9,6 +9,10 @@ namespace neon {
 // loses nothing where they saturate; see on_logits.cpp. Nodes are added to the graph, and none of it changes.
 Value on_logits(Graph& graph, Value cost);
 
+// The same computation where gradients of batch norms of concatenations, which grow part by part, are added up before
+// they are finished; see dense_blocks.cpp.
+Graph with_dense_blocks(const Graph& graph);
+
 // The same computation without nodes that no output or assignment needs, and with compound ops replaced by
 // their definitions, save those for which the device has a kernel of its own.
 Graph expand(const Graph& graph, const DeviceKernels& kernels = {});
