@@ -97,7 +97,9 @@ RunLog::RunLog(const RunOptions& options, const Experiment& experiment, RunPlan&
                                            {"", "version", std::string(version())}};
   if (experiment.phases().size() > 1) attributes.push_back({"config", "phases", phases_text(experiment)});
   attributes.insert(attributes.end(), plan.attributes.begin(), plan.attributes.end());
-  MetricsFile::History history{options.output_file, position.step, position.epoch};
+  // An epoch whose steps are done has its points of the last step, though its evaluation was cut short.
+  const bool steps_done = plan.steps_per_epoch > 0 && position.step_in_epoch >= plan.steps_per_epoch;
+  MetricsFile::History history{options.output_file, position.step, position.epoch + (steps_done ? 1 : 0)};
   const bool goes_on = position.step > 0;
   file_ = std::make_unique<MetricsFile>(options.output_file, std::move(series), std::move(attributes),
                                         goes_on ? &history : nullptr);

@@ -120,7 +120,7 @@ class Signals(Case):
 
     def test_a_stop_does_not_wait_for_an_evaluation(self):
         """Millions of batches to evaluate after the four of an epoch."""
-        self.spec(LONG.replace("ntrain: 8000, ntest: 40, nin: 10", "ntrain: 8, ntest: 2000000, nin: 2").replace("ema: 0.99\n", ""))
+        self.spec(LONG.replace("ntrain: 8000, ntest: 40, nin: 10", "ntrain: 8, ntest: 2000000, nin: 2").replace("ema: 0.99\n", "").replace("99}]", "99}, Hist]"))
         wanted = "in epoch 1, step 4"
         for delay in 0.5, 1, 2, 4, 8:  # until it comes while the run evaluates
             child = self.start("-e", "2", "--eval_freq", "1", *self.options)
@@ -133,6 +133,13 @@ class Signals(Case):
         self.assertIn("stopped by SIGTERM " + wanted, out)
         position = json.loads(tensors(self.path("m.safetensors"))[1]["neon.position"])
         self.assertEqual((position["epoch"], position["step"]), (0, 4))
+        # The epoch's last step is not made again, and its histograms stay.
+        child = self.start("resume", "m.safetensors")
+        self.wait_for(child, "going on")
+        child.send_signal(signal.SIGTERM)
+        child.communicate(timeout=60)
+        with h5py.File(self.path("r.h5")) as file:
+            self.assertEqual(file["hist/Affine_0_W"][:].sum(axis=0).tolist(), [16, 0])
 
     def test_a_reader_that_goes_away_ends_nothing(self):
         for end in "2>&1 | head -1", "2> >(head -1 > /dev/null) > out":
