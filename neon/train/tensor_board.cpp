@@ -4,6 +4,7 @@
 #include "neon/core/error.h"
 #include "neon/core/paths.h"
 #include "neon/train/callback.h"
+#include "neon/train/clock.h"
 #include "neon/train/event_file.h"
 
 namespace neon {
@@ -25,6 +26,10 @@ struct TensorBoardParams {
 class TensorBoard : public Parametrized<Callback, TensorBoardParams> {
  public:
   using Parametrized::Parametrized;
+  // A run that is stopped amid an epoch leaves the points that it has.
+  ~TensorBoard() override {
+    if (file_) file_->flush();
+  }
   void plan(RunPlan& plan) override {
     steps_per_epoch_ = plan.steps_per_epoch;
     resumes_ = !plan.begins, writes_ = plan.leads;
@@ -33,6 +38,11 @@ class TensorBoard : public Parametrized<Callback, TensorBoardParams> {
   bool watches(const Progress& at) const override { return params.every > 0 && (at.step + 1) % params.every == 0; }
   void step_end(StepEnd& end) override {
     add(end.at.step + 1, {{"cost/train", end.program.output("cost").at(0)}});
+    constexpr double kSecondsBetween = 1;  // an epoch may last for hours
+    if (const double now = now_seconds(); file_ && warning_.empty() && now > flushed_ + kSecondsBetween) {
+      warning_ = file_->flush();
+      flushed_ = now;
+    }
     if (!warning_.empty()) end.messages.push_back(std::exchange(warning_, ""));
   }
   void epoch_end(EpochEnd& end) override {
@@ -59,6 +69,7 @@ class TensorBoard : public Parametrized<Callback, TensorBoardParams> {
   std::string folder_;
   int64_t steps_per_epoch_ = 1;
   bool resumes_ = false, writes_ = true;
+  double flushed_ = 0;   // when
   std::string warning_;  // not told yet
   std::unique_ptr<EventFile> file_;
 };

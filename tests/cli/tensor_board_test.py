@@ -2,7 +2,9 @@
 """TensorBoard's event files, read by a reader of their own: TFRecord with CRC-32C around protobuf."""
 import glob
 import os
+import signal
 import struct
+import time
 
 import h5py
 import numpy as np
@@ -103,6 +105,23 @@ class Events(Case):
         (start,) = [(step, event[7]) for step, event in events(two) if 7 in event]
         self.assertEqual((start[0], fields(start[1])), (24, [(1, 1)]))
         self.assertNotIn("cost/train", scalars(one))
+
+    def test_a_run_stopped_amid_an_epoch_leaves_its_points(self):
+        spec = self.write("s.yaml", "dataset: {UniformRandom: {ntrain: 200000, ntest: 8, nin: 4, nout: 2}}\nlayers:\n"
+                          "  - Affine: {nout: 2, init: Kaiming, activation: Softmax}\ncost: CrossEntropyMulti\noptimizer: Adam\n"
+                          "batch_size: 1\nepochs: 1\ncallbacks: [TensorBoard: {every: 7}]\n")
+        child = self.start("-r", "1", "-o", "run.h5", "-s", "m", spec)
+        end = time.monotonic() + 30
+        while not (found := glob.glob(self.path("tensorboard/events.*"))) or os.path.getsize(found[0]) < 1000:
+            self.assertLess(time.monotonic(), end)  # nor does it wait for the epoch's end
+            time.sleep(0.01)
+        child.send_signal(signal.SIGTERM)
+        self.assertEqual(child.wait(timeout=30), 143, child.communicate())
+        with h5py.File(self.path("run.h5")) as file:
+            costs = file["cost/train"][:]
+        done = int(np.isfinite(costs).sum())
+        self.assertTrue(7 < done < 200000, done)
+        self.assertEqual(scalars(found[0])["cost/train"], [(step, np.float32(costs[step - 1])) for step in range(7, done + 1, 7)])
 
     def test_one_rank_writes_and_no_failure_ends_a_run(self):
         self.neon("-m", "2", self.spec(callbacks="[TensorBoard: {folder: here}]"))
