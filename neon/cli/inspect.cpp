@@ -10,6 +10,7 @@
 #include "neon/cli/initial_cost.h"
 #include "neon/cli/output_place.h"
 #include "neon/cli/run_files.h"
+#include "neon/cli/run_place.h"
 #include "neon/cli/run_predictions.h"
 #include "neon/cli/session.h"
 #include "neon/cli/simulation.h"
@@ -33,7 +34,7 @@ namespace {
 struct Inspected {
   OpenedSpec spec;
   RunOptions options;
-  bool asked_for_gpu = false;
+  bool asked_for_gpu = false, writes_file = false;  // a metrics file, if only in the folder of a run
   int ranks = 1;
   DataCheck check;
   DataLayout layout;
@@ -51,12 +52,12 @@ void check_plan(const Inspected& in) {
   const int64_t epochs = in.options.epochs.value_or(experiment.params.epochs);
   const int64_t steps = (in.check.train_size + in.step.batch - 1) / in.step.batch;
   for (const std::string& note : check_steps(experiment, in.step, epochs, steps)) print_message(note);
-  RunPlan plan{in.graph(), in.step.dtype, epochs, steps, !in.options.output_file.empty(), experiment.results()};
+  RunPlan plan{in.graph(), in.step.dtype, epochs, steps, in.writes_file, experiment.results()};
   plan_callbacks(experiment, in.check.validation_size + in.check.test_size > 0, plan);
   for (const std::string& message : plan.messages) print_message(message);
 }
 
-// Refuses the files that a training would refuse to write.
+// Refuses files as a training would.
 void check_files(const CommandLine& line, const RunOptions& options) {
   if (!options.save_path.empty()) check_names(options), check_place(options.save_path);
   if (!options.output_file.empty()) check_place(options.output_file);
@@ -111,15 +112,14 @@ void inspect_graph(Inspected& out) {
 // the same on every device need no look for a GPU, which takes some 0.3 s where there is one.
 Inspected inspect(const CommandLine& line, bool of_device = true) {
   Inspected out;
-  const std::string& path = only_operand(line);
-  out.spec = open_spec(line, path);
+  out.spec = open_spec(line, only_operand(line));
   out.options = options_of(line, out.spec);
   const Experiment& experiment = *out.spec.experiment;
   if (!of_device && out.options.backend.empty() && experiment.params.backend.empty() && !out.options.tf32)
     out.options.backend = "cpu";
+  out.writes_file = wants_run_folder(line) || !out.options.output_file.empty();
   out.asked_for_gpu = choose_backend(line, out.options, experiment);
-  out.ranks = int(line.ranks);
-  out.check = check_data(experiment, out.options, out.spec.folder);
+  out.ranks = int(line.ranks), out.check = check_data(experiment, out.options, out.spec.folder);
   if (has_shapes(out.check)) experiment.placing([&] { inspect_graph(out); });
   return out;
 }

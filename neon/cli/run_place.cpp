@@ -22,20 +22,6 @@ bool is_there(const std::string& path) {
   return fs::exists(path, ignored);
 }
 
-bool wants_folder(const CommandLine& line) {
-  const char* const none = std::getenv("NEON_NO_RUN_FOLDER");
-  return !line.of_verb.no_run_folder && !(none && *none);
-}
-
-struct FolderFile {
-  const char* field;
-  std::string RunOptions::*option;
-  const char* name;
-};
-constexpr FolderFile kFolderFiles[] = {{"save_path", &RunOptions::save_path, kLastFile},
-                                       {"output_file", &RunOptions::output_file, kRunMetricsFile},
-                                       {"log_file", &RunOptions::log_file, kRunLogFile}};
-
 // "" and a warning where it cannot be made: a net trains in a folder that cannot be written, too.
 std::string make_folder(const std::string& name, const RunOptions& options) {
   try {
@@ -51,8 +37,13 @@ std::string make_folder(const std::string& name, const RunOptions& options) {
 
 }  // namespace
 
+bool wants_run_folder(const CommandLine& line) {
+  const char* const none = std::getenv("NEON_NO_RUN_FOLDER");
+  return !line.of_verb.no_run_folder && !(none && *none);
+}
+
 RunPlace::RunPlace(const CommandLine& line, const std::string& name, RunOptions& options) {
-  if (!wants_folder(line)) return;
+  if (!wants_run_folder(line)) return;
   Ranks* const ranks = own_ranks();
   const bool leads = !ranks || ranks->leads();
   if (leads) made_ = make_folder(name, options);
@@ -105,6 +96,15 @@ struct FolderNow {
   std::string then, here;
 };
 
+// Files that lie in the folder itself are the run's own, whatever places it had for them.
+void take_own_files(const CommandLine& line, const std::string& here, RunOptions& options) {
+  std::error_code ignored;
+  for (const FolderFile& file : kFolderFiles)
+    if (const std::string own = join_path(here, file.name);
+        !was_given(line, file.field) && fs::is_regular_file(fs::symlink_status(own, ignored)))
+      options.*file.option = own;
+}
+
 void move_into(const CommandLine& line, const FolderNow& folder, RunOptions& options) {
   for (const FolderFile& file : kFolderFiles) {
     std::string& path = options.*file.option;
@@ -143,16 +143,17 @@ std::string place_resumed(const CommandLine& line, const OpenedRun& opened, cons
   std::error_code ignored;
   if (here == "." || options.run_dir != current_dir()) here = fs::canonical(here, ignored).string();
   const bool in_folder = is_there(join_path(here, kSpecFile));
-  if (in_folder && name != kLastFile && wants_folder(line) && !was_given(line, "save_path")) {
+  if (in_folder && name != kLastFile && wants_run_folder(line) && !was_given(line, "save_path")) {
     leave_folder(line, options);
     options.save_path.clear();
     return name_of_run(then);
   }
+  if (in_folder && name == kLastFile) take_own_files(line, here, options);
   if (in_folder && name == kLastFile && saves_in_run_folder(opened.run.options)) move_into(line, {then, here}, options);
-  if (wants_folder(line) && owns_folder(opened, path, options)) return "";
+  if (wants_run_folder(line) && owns_folder(opened, path, options)) return "";
   print_message(
       text("note: goes on without the run folder ", options.run_folder, ", ",
-           wants_folder(line) ? text("whose last checkpoint is not ", options.save_path) : "which stays as it is"));
+           wants_run_folder(line) ? text("whose last checkpoint is not ", options.save_path) : "which stays as it is"));
   leave_folder(line, options);
   return "";
 }

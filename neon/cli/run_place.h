@@ -5,8 +5,19 @@
 
 #include "neon/cli/command_line.h"
 #include "neon/cli/session.h"
+#include "neon/train/run_folder.h"
 
 namespace neon {
+
+// The files of a run that an option may place outside its folder.
+struct FolderFile {
+  const char* field;
+  std::string RunOptions::*option;
+  const char* name;
+};
+constexpr FolderFile kFolderFiles[] = {{"save_path", &RunOptions::save_path, kLastFile},
+                                       {"output_file", &RunOptions::output_file, kRunMetricsFile},
+                                       {"log_file", &RunOptions::log_file, kRunLogFile}};
 
 // The folder of a new run. Made when the data are there, so that a run that cannot begin leaves nothing behind.
 class RunPlace {
@@ -24,6 +35,9 @@ class RunPlace {
  private:
   std::string made_;  // "": nothing is to be removed
 };
+
+// Whether a new run gets a folder.
+bool wants_run_folder(const CommandLine& line);
 
 // The name of the runs of a spec: that of its file, without folder and suffix.
 std::string run_name(const std::string& spec);

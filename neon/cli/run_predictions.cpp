@@ -12,6 +12,7 @@
 #include "neon/cli/untrained_phase.h"
 #include "neon/core/counted.h"
 #include "neon/core/paths.h"
+#include "neon/train/evaluator.h"
 #include "neon/train/outcome.h"
 #include "neon/train/run_folder.h"
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "neon/cli/best_state.h"
+#include "neon/cli/earlier_runs.h"
 #include "neon/cli/fault_search.h"
 #include "neon/cli/page_file.h"
 #include "neon/cli/rank_launch.h"
@@ -173,8 +174,9 @@ int run_train(const CommandLine& line) {
   RunPlace place = searches ? RunPlace() : RunPlace(line, run_name(path), options);
   if (!options.save_path.empty() && leads()) make_own_key();
   if (!searches) begin_files_of_spec(line, *spec.experiment, data, options);
+  KeptFiles kept;
   ClearedOutputs cleared;
-  if (leads()) cleared = clear_outputs(line, options);
+  if (leads()) kept = KeptFiles(options), cleared = clear_outputs(line, options);
   const auto trainer = spec.experiment->placing([&] {
     const SlowNote note("making the programs of a step ...");
     return on_device_or_cpu(options, asked, [&] {
@@ -182,6 +184,7 @@ int run_train(const CommandLine& line) {
     });
   });
   cleared.settle();
+  kept.settle();
   place.settle(options);
   if (searches) end_search(*trainer);
   return train(*trainer, *spec.experiment, data, options, line);
@@ -223,8 +226,9 @@ int run_resume(const CommandLine& line) {
   if (leads()) make_own_key();
   RunPlace place = searches || new_run.empty() ? RunPlace() : RunPlace(line, new_run, options);
   if (!searches) begin_files_of_spec(line, *opened.experiment, data, options);
+  KeptFiles kept;
   ClearedOutputs cleared;
-  if (leads()) cleared = clear_outputs(line, options);
+  if (leads()) kept = KeptFiles(options), cleared = clear_outputs(line, options);
   const auto trainer = opened.experiment->placing([&] {
     const SlowNote note("making the programs of a step ...");
     return on_device_or_cpu(options, asked, [&] {
@@ -234,6 +238,7 @@ int run_resume(const CommandLine& line) {
   print_place(opened, options, path);
   if (!searches && new_run.empty()) print_message("writes " + written_files(options));
   cleared.settle();
+  kept.settle();
   place.settle(options);
   if (searches) end_search(*trainer);
   return train(*trainer, *opened.experiment, data, options, line);

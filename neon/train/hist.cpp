@@ -79,7 +79,9 @@ struct HistParams {
       "Arrays of the layers to count: W and other weights, dW for the gradient of W, '*' for all of these, y for the "
       "outputs (activations).",
       Alias{"filter_key"});
-    p("bins", &HistParams::bins, "Number of bins; the last one begins at 2^(offset + bins).", closed(1, 1024));
+    p("bins", &HistParams::bins,
+      "Number of bins, one for each power of 2, to which sizes are rounded; the last one counts 2^(offset + bins - 1).",
+      closed(1, 1024));
     p("offset", &HistParams::offset, "Exponent of the first bin, which counts 2^offset and all smaller numbers.",
       closed(-1000, 1000));
     p("ranges", &HistParams::ranges,

@@ -281,6 +281,30 @@ class RunFolder(support.Case):
         self.assertEqual(self.values("runs/b-1/last.safetensors"), self.values("m.safetensors"))
         self.assertEqual(self.names("runs"), ["a-1", "a-9", "b-1"])
 
+    def test_a_run_that_writes_over_files_of_another_leaves_that_ones_folder_as_it_is(self):
+        spec, files = self.spec(), ["-s", "m.safetensors", "-o", "m.h5", "-l", "m.log"]
+        self.neon("-r", "1", "-e", "2", *files, spec)
+        names = ["last.safetensors", "run.h5", "run.log"]
+        first = {name: self.read("runs/s-1/" + name) for name in names}
+        # A run that cannot begin changes nothing.
+        self.neon("-r", "1", "-e", "0", *files, spec, code=2)
+        self.assertTrue(all(os.path.islink(self.path("runs/s-1/" + name)) for name in names))
+        err = self.neon("-r", "2", "-e", "3", *files, spec).err
+        self.assertIn("note: runs/s-1/last.safetensors is a file of its own now, as this run writes over the one it led to\n", err)
+        self.assertEqual({name: self.read("runs/s-1/" + name) for name in names}, first)
+        self.assertEqual(self.read("runs/s-2/last.safetensors"), self.read("m.safetensors"))
+        second = {name: self.read("runs/s-2/" + name) for name in names}
+        self.assertNotEqual(second["last.safetensors"], first["last.safetensors"])
+        # The first goes on in its own folder, and the second stays as it is.
+        self.neon("resume", "runs/s-1", "-e", "4")
+        self.assertEqual({name: self.read("runs/s-2/" + name) for name in names}, second)
+        self.assertEqual(self.position("runs/s-1/last.safetensors")["epoch"], 4)
+        with h5py.File(self.path("runs/s-1/run.h5")) as file:
+            self.assertEqual(len(file["cost/train"]), 32)
+        # Nor does a run without a folder take the files of the newest.
+        self.neon("-r", "3", "-e", "1", "--no_run_folder", *files, spec)
+        self.assertEqual({name: self.read("runs/s-2/" + name) for name in names}, second)
+
     def test_a_stopped_run_goes_on(self):
         out = self.stop(self.start("-r", "1", self.slow()), "runs/s-1")
         self.assertIn("last: runs/s-1/last.safetensors", out)
