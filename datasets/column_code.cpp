@@ -76,8 +76,9 @@ bool ColumnCode::put_text(std::string_view cell, float* to) const {
     return value >= 0;
   }
   const ParsedDate date = parse_date(cell, form);
-  if (date.found) put_date(*this, date.days, to);
-  return date.found;
+  const bool taken = date.found && (short_years || !date.short_year || form != DateForm::year_first);
+  if (taken) put_date(*this, date.days, to);
+  return taken;
 }
 
 std::string ColumnCode::description() const {

@@ -30,7 +30,8 @@ struct ColumnCode {
   bool indicator = false;               // one more number says whether the value is missing
   std::vector<std::string> categories;  // in the order of their numbers
   DateForm form = DateForm::year_first;
-  bool timed = false;  // dates have times
+  bool timed = false;       // dates have times
+  bool short_years = true;  // dates that begin with a year may have one of two digits
   bool operator==(const ColumnCode&) const = default;
 
   int64_t width() const;
@@ -38,7 +39,7 @@ struct ColumnCode {
   void put_number(double value, float* to) const;
   void put_missing(float* to) const;
   // The same of a cell that is not missing. False: the cell is a category that no training row has, which becomes
-  // zeros, or a text that is no boolean or no date.
+  // zeros, or a text that is no boolean or no date, or one whose form was not trained.
   bool put_text(std::string_view cell, float* to) const;
   // "number, mean 35.2, deviation 10.1", "3 categories (blue, green, red)"
   std::string description() const;

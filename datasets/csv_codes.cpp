@@ -197,7 +197,7 @@ class CodeCheck {
   void check_texts(const KnownColumn& column, const ColumnTexts& texts, const std::vector<int64_t>& rows) const {
     const ColumnCode& code = column.code;
     std::vector<float> numbers(size_t(code.width()));
-    int64_t unknown = 0;
+    int64_t unknown = 0, names = 0;
     size_t first = 0;
     for (size_t k = 0; k < rows.size(); ++k) {
       if (rows[k] == 0 || code.put_text(texts.texts[k], numbers.data())) continue;
@@ -205,12 +205,14 @@ class CodeCheck {
         table_.fail_at(texts.first[k], text(table_.column_text(column.column), ": expected a ", name_of(code.kind),
                                             ", as in training, found ", in_quotes(texts.texts[k])));
       if (unknown == 0) first = k;
-      unknown += rows[k];
+      unknown += rows[k], ++names;
     }
     if (unknown > 0 && int64_t(code.categories.size()) < params_.most_categories)
       note(column, text(in_quotes(texts.texts[first]),
-                        unknown == 1 ? text(" is") : text(" and others, in ", unknown, " rows, are"),
-                        " no category that the net was trained with, and ", unknown == 1 ? "counts" : "count",
+                        names > 1      ? text(" and others, in ", unknown, " rows, are")
+                        : unknown == 1 ? text(" is")
+                                       : text(", in ", unknown, " rows, is"),
+                        " no category that the net was trained with, and ", names == 1 ? "counts" : "count",
                         " as none of them"));
   }
 

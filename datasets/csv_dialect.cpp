@@ -9,6 +9,13 @@
 
 namespace neon {
 
+bool may_be_grouped(std::string_view number, char mark) {
+  if (number.starts_with('-') || number.starts_with('+')) number.remove_prefix(1);
+  const size_t at = number.find(mark);
+  const bool digits = number.find_first_not_of("0123456789.,") == number.npos;
+  return digits && at >= 1 && at <= 3 && number[0] != '0' && number.size() == at + 4;
+}
+
 namespace {
 
 // The first lines as a delimiter splits them.
@@ -17,14 +24,6 @@ struct SplitSample {
   size_t points = 0, commas = 0, other_commas = 0;  // cells that are numbers with each; other cells with a comma
   size_t clear_points = 0, clear_commas = 0;        // those among them that cannot be groups of three digits
 };
-
-// Whether a number with one mark may be a whole number in groups, as 1,100.
-bool may_be_grouped(std::string_view number, char mark) {
-  if (number.starts_with('-') || number.starts_with('+')) number.remove_prefix(1);
-  const size_t at = number.find(mark);
-  const bool digits = number.find_first_not_of("0123456789.,") == number.npos;
-  return digits && at >= 1 && at <= 3 && number[0] != '0' && number.size() == at + 4;
-}
 
 constexpr int kLinesLookedAt = 100;
 

@@ -19,6 +19,9 @@ CsvDialect find_dialect(std::string_view content, const std::string& name, const
 // neither.
 char find_decimal(std::string_view content, char delimiter, const std::string& decimal, char earlier);
 
+// Whether a number with one mark may be a whole number in groups, as 1,100.
+bool may_be_grouped(std::string_view number, char mark);
+
 // "; this table has decimal commas: ..." for a cell that is a number with the other decimal character; else "".
 std::string other_decimal_text(std::string_view cell, char decimal);
 

@@ -1,11 +1,13 @@
 #include "datasets/csv_kinds.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <unordered_set>
 
 #include "datasets/csv.h"
+#include "datasets/csv_meant.h"
 #include "datasets/meant_cells.h"
 #include "datasets/meant_dates.h"
 #include "neon/core/text.h"
@@ -27,12 +29,35 @@ bool names_identifiers(std::string_view name) {
   return before == '_' || before == ' ' || before == '-' || (first == 'I' && before >= 'a' && before <= 'z');
 }
 
+// "No.", "nr", "#", "row", "level_0", "Serial Number", "ID_code"
+bool names_rows(std::string_view name) {
+  constexpr std::array<std::string_view, 17> kWords = {"no",    "nr",  "num",    "number", "id",  "idx",
+                                                       "index", "row", "rows",   "rownum", "obs", "serial",
+                                                       "level", "key", "record", "line",   "sno"};
+  bool any = false;
+  std::string word;
+  for (const char c : lower(name) + " ") {
+    if (c >= 'a' && c <= 'z') {
+      word += c;
+      continue;
+    }
+    any = any || std::ranges::count(kWords, word) > 0;
+    word.clear();
+  }
+  return any || name == "#";
+}
+
 class KindFinder {
  public:
   KindFinder(const CsvParams& params, const Table& table, const TableLayout& layout, const DataContext& context)
-      : params_(params), table_(table), layout_(layout), context_(context) {}
+      : params_(params),
+        table_(table),
+        layout_(layout),
+        context_(context),
+        asks_(context.rules >= kRulesOfMeantCells) {}
 
   std::vector<KnownColumn> run() {
+    if (asks_) check_groups(params_, table_, layout_);
     for (size_t i = 0, place = 0; i < table_.columns; ++i)
       if (layout_.feature[i]) add(i, place++);
     if (out_.empty())
@@ -98,6 +123,8 @@ class KindFinder {
   bool counts_rows(size_t column, size_t place) const {
     const std::string_view name = table_.names.empty() ? "-" : std::string_view(table_.names[column]);
     const bool unnamed = is_unnamed(name);
+    if (asks_ && names_rows(name) && has_row_numbers(table_, place))
+      return leave_out(column, "it has the numbers of the rows"), true;
     if ((!unnamed && !names_identifiers(name)) || !are_different(column, place)) return false;
     leave_out(column, unnamed ? "it has no name, and its whole numbers all differ" : "its whole numbers all differ");
     return true;
@@ -147,6 +174,7 @@ class KindFinder {
     }
     check_numbers(column, texts);
     check_other_dates(column, texts);
+    if (const auto meant = number_with_unit(texts); meant && asks_) refuse(column, texts, meant->text, meant->message);
     note_unclear_dates(column, texts);
     const bool all_differ = texts.texts.size() >= kLeastIdentifiers &&
                             std::ranges::all_of(texts.rows, [](int64_t rows) { return rows == 1; });
@@ -236,6 +264,11 @@ class KindFinder {
                                                join(parts, " or "), " may stand first; say which under columns: ",
                                                join(keys, " or "), "; category or ignore if they are no dates"));
     }
+    code.short_years = !asks_ || given || std::ranges::any_of(texts.texts, [&](const std::string& cell) {
+      return parse_date(cell, code.form).short_year;
+    });
+    if (const auto other = other_year(texts, code.form); other && asks_ && !given)
+      refuse(column, texts, other->text, other->message);
     for (size_t k = 0; k < texts.texts.size(); ++k) {
       const ParsedDate date = parse_date(texts.texts[k], code.form);
       code.timed = code.timed || date.timed;
@@ -299,6 +332,7 @@ class KindFinder {
   const Table& table_;
   const TableLayout& layout_;
   const DataContext& context_;
+  const bool asks_;                               // whether cells that may be meant otherwise are refused
   std::vector<std::vector<std::string>> begins_;  // cells of the first rows, once they are asked for
   std::vector<KnownColumn> out_;
 };

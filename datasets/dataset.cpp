@@ -263,6 +263,19 @@ void note_alike_classes(const Data& data, const DataContext& context) {
   for (const NamedTarget& target : data.targets) note(target.names);
 }
 
+// Checkpoints keep names as UTF-8, so that two other names could become one.
+void check_names_of_classes(const Data& data, const DataContext& context) {
+  if (data.tokens > 0 || context.rules < kRulesOfMeantCells) return;
+  const auto check = [&](const std::vector<std::string>& names) {
+    for (const std::string& name : names)
+      if (!is_utf8(name))
+        fail(ErrorKind::data, data.source, ": the name of class ", in_quotes(printable(name)),
+             " is not UTF-8; rename it, or save its file as UTF-8");
+  };
+  check(data.class_names);
+  for (const NamedTarget& target : data.targets) check(target.names);
+}
+
 // Samples that go on one from the other are never drawn: the first ones stay, and the last of them are the validation
 // samples, unless the reader, which knows where a text ends, has taken these.
 void split_streams(Data& data, int64_t kept, double validation) {
@@ -336,6 +349,7 @@ Data Dataset::finish(Data data, const DataContext& context, bool reconstructs) c
   }
   if (apart > 0) draw_validation(data, apart, context);
   if (!common.autoencoder) {
+    check_names_of_classes(data, context);
     warn_of_untrained(data, context);
     note_alike_classes(data, context);
     if (reconstructs) reconstruct(data);

@@ -149,6 +149,10 @@ class Arranger {
              " (ImageList reads a list of images and classes; a file KEY.cls beside KEY.jpg may have its number)");
       if (part_of(i) == LabelledImage::train) classes.insert(class_of(i));
     }
+    for (const std::string& name : classes)
+      if (context_.rules >= kRulesOfMeantCells && !is_utf8(name))
+        fail(ErrorKind::data, store_.path(), ": the name of the folder ", in_quotes(printable(name)),
+             " is not UTF-8, as names of classes must be; rename the folder");
     out.classes = {classes.begin(), classes.end()};
     if (classes.size() < least_)
       fail(ErrorKind::data, store_.path(), ": has training images of ",

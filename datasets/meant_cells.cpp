@@ -75,6 +75,35 @@ std::string advice_for_number(std::string_view cell, char decimal) {
               decimal == ',' ? "comma" : "point", " alone, as in 1234", decimal, '5');
 }
 
+std::string unit_of(std::string_view cell) {
+  constexpr size_t kLongest = 12;
+  if (cell.starts_with('-') || cell.starts_with('+')) cell.remove_prefix(1);
+  if (take_digits(cell) == 0) return "";
+  if (cell.starts_with(':')) {
+    for (int parts = 0; parts < 2 && !cell.empty(); ++parts) {
+      cell.remove_prefix(cell.starts_with(':') ? 1 : 0);
+      if (take_digits(cell) != 2) return "";
+    }
+    return cell.empty() ? ":" : "";
+  }
+  if (cell.starts_with('.') || cell.starts_with(',')) {
+    cell.remove_prefix(1);
+    if (take_digits(cell) == 0) return "";
+  }
+  take_one(cell, kSpaces);
+  const bool letters = std::ranges::all_of(cell, [](char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; });
+  return letters && cell.size() <= kLongest ? std::string(cell) : "";
+}
+
+std::string advice_for_unit(std::string_view cell, std::string_view unit) {
+  if (unit == ":") return text(in_quotes(cell), " seems to be a time; write it as one number, in seconds or hours");
+  std::string_view number = cell.substr(0, cell.size() - unit.size());
+  while (take_last(number, kSpaces)) {
+  }
+  return text(in_quotes(cell), " seems to be a number with a unit; write the number alone, as ", number,
+              ", and the unit into the column's name");
+}
+
 std::string alike_names(const std::vector<std::string>& names) {
   std::unordered_map<std::string, const std::string*> known;
   for (const std::string& name : names) {

@@ -12,6 +12,11 @@ bool seems_number(std::string_view cell);
 // "'1,200' seems to be a number; write digits with a decimal point alone, as in 1234.5"
 std::string advice_for_number(std::string_view cell, char decimal = '.');
 
+// The unit of a text that is a number with one, as "kg" of "21 kg", or ":" of a duration, as 2:33:10; else "".
+std::string unit_of(std::string_view cell);
+// "'21 kg' seems to be a number with a unit; write the number alone, as 21, and the unit into the column's name"
+std::string advice_for_unit(std::string_view cell, std::string_view unit);
+
 // Two names that differ in letter case or in spaces alone, as "'Yes' and 'yes'"; "" without any. Single characters do
 // not count: a class may be a letter.
 std::string alike_names(const std::vector<std::string>& names);

@@ -34,11 +34,13 @@ namespace neon {
 //     and SSE are in the units of standardised targets.
 //  9: texts below the folder of a class are left out, hidden folders of Text are not; idle parameters are not refused.
 //     Dates of a table with dots, as 2.4.13, are no versions.
-// 10: folders as training_set and test_set are classes.
+// 10: folders as training_set and test_set are classes; 3.518 beside 366 is a number of decimals; dates of years of two
+//     digits stand beside those of four; numbers of rows are inputs whatever their name; texts as 21 kg are categories;
+//     names of classes need not be UTF-8.
 constexpr int kDataRules = 11;
 // The first rules with something.
 constexpr int kRulesOfTargetClasses = 7, kRulesOfMarks = 7, kRulesOfLines = 8, kRulesOfStepClasses = 9,
-              kRulesOfDeepTexts = 10, kRulesOfPartWords = 11;
+              kRulesOfDeepTexts = 10, kRulesOfPartWords = 11, kRulesOfMeantCells = 11;
 
 // The columns of a table that samples were read from, so that they are found in another table.
 struct TableColumns {

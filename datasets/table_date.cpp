@@ -76,6 +76,7 @@ bool scan_day(DateScanner& in, DateForm form, ParsedDate& out) {
   in.take(separator);
   if (!in.day_or_month(parts[1], is_single) || !in.take(separator)) return false;
   if (year_first ? !in.day_or_month(parts[2], is_single) : !in.year(parts[2], is_short)) return false;
+  out.short_year = is_short;
   out.may_be_code = is_short && is_single && separator != '/';
   // Nobody writes these with dots: 20.01.23 begins with the day.
   if (separator == '.' && (form == DateForm::month_first || (year_first && is_short))) return false;

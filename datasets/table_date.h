@@ -17,6 +17,7 @@ constexpr std::string_view name_of(DateForm form) {
 
 struct ParsedDate {
   bool found = false, timed = false;
+  bool short_year = false;   // the year has two digits
   bool may_be_code = false;  // 2.4.13 is rather a version, 4-4-13 a code
   double days = 0;
 };

@@ -20,7 +20,8 @@ json code_json(const ColumnCode& code) {
           {"indicator", code.indicator},
           {"categories", code.categories},
           {"form", std::string(name_of(code.form))},
-          {"timed", code.timed}};
+          {"timed", code.timed},
+          {"short_years", code.short_years}};
 }
 
 // The value of an enumeration that has this name.
@@ -43,6 +44,7 @@ ColumnCode read_code(const json& object) {
   out.categories = object.at("categories").get<std::vector<std::string>>();
   out.form = value_named(object, "form", {DateForm::year_first, DateForm::day_first, DateForm::month_first});
   out.timed = object.at("timed").get<bool>();
+  out.short_years = object.value("short_years", true);
   constexpr double kMostDays = 1e7;
   if (out.kind == ColumnKind::date && (std::abs(out.mean) > kMostDays || std::abs(out.fill) > kMostDays))
     fail(ErrorKind::data, "neon.data has a column of dates around day ", out.mean);

@@ -121,6 +121,16 @@ TEST_CASE("folders that only look like parts are classes, with a note where both
                              "these are the classes, name the outer folders train and test"));
 }
 
+TEST_CASE("a folder whose name is not UTF-8 is no class") {
+  const TempDir dir;
+  for (auto [name, content] : pets()) {
+    if (const size_t at = name.find("/dog/"); at != name.npos) name.replace(at, 5, "/L\xf6we/");
+    dir.write(name, content);
+  }
+  CHECK_THAT(folder_trouble(dir, {{"path", "pets"}}),
+             Catch::Contains("is not UTF-8, as names of classes must be; rename"));
+}
+
 TEST_CASE("what is hidden, or lies in a hidden folder, is no sample") {
   const TempDir dir;
   write_all(dir, pets());

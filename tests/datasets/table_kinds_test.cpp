@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "coded_table.h"
 #include "datasets/table_date.h"
 #include "support.h"
 
@@ -10,28 +11,6 @@ using namespace neon;
 using namespace neon_test;
 
 namespace {
-
-struct CodedTable {
-  Data data;
-  std::vector<std::string> notes;
-};
-
-CodedTable coded(const std::string& content, Keys keys = {{"test", "0"}}, int rules = kDataRules) {
-  const TempDir dir;
-  keys.push_back({"path", dir.write("a.csv", content)});
-  CodedTable out;
-  DataContext context = offline("", 3);
-  context.warnings = &out.notes;
-  context.rules = rules;
-  out.data = make("CSV", keys)->load(context);
-  return out;
-}
-
-std::string table_refusal(const std::string& content, const Keys& keys = {{"test", "0"}}) {
-  const std::string error = error_of([&] { coded(content, keys); });
-  const size_t at = error.find("a.csv");
-  return at == error.npos ? error : error.substr(at);
-}
 
 std::vector<double> coded_row(const Data& data, int64_t index) { return values(data.train.inputs.rows(index, 1)); }
 
@@ -284,6 +263,9 @@ TEST_CASE("cells of a test file that no training row was like are noted, or refu
   const std::string notes = load("1,w,no,2024-03-04,p\n,x,no,,q\n,w,yes,2024-03-04,q\n");
   CHECK_THAT(notes, Catch::Contains("test.csv: column 'n': no value was missing in training; in 2 rows the mean"));
   CHECK_THAT(notes, Catch::Contains("test.csv: column 'c': 'w' and others, in 3 rows, are no category"));
+  CHECK_THAT(
+      load("1,w,no,2024-03-04,p\n2,w,no,2024-03-04,p\n"),
+      Catch::Contains("column 'c': 'w', in 2 rows, is no category that the net was trained with, and counts as none"));
   CHECK_THAT(notes, Catch::Contains("test.csv: column 'd': no value was missing in training; in 1 row the mean"));
   CHECK(load("1,w,no,2024-03-04,p\n", {{"most_categories", "1"}}).find("no category that") == std::string::npos);
   CHECK_THAT(error_of([&] { load("1,u,no,2024-03-04,p\n2,u,maybe,2024-03-04,q\n"); }),

@@ -108,6 +108,8 @@ TEST_CASE("what is wrong in a CSV file is said with file, line and column") {
   const Keys refusing = {{"impute", "false"}}, numbers = {{"columns", "{y: number}"}};
   CHECK_THAT(error("x,y,k\n1,2,a\n3,,b\n", refusing),
              Catch::StartsWith("a.csv:3:3: column 'y': expected a number, found ''; fill in"));
+  CHECK_THAT(error("x,y,k\nyes,2,a\nno,3,b\n,3,b\n", refusing),
+             Catch::StartsWith("a.csv:4:1: column 'x': no value stands here, found ''; fill in"));
   CHECK_THAT(error("x,y,k\n1,2,a\n3,red,b\n", numbers),
              Catch::StartsWith("a.csv:3:3: column 'y': expected a number, found 'red'; the kind category"));
   CHECK_THAT(error("x,y,k\n1,nan,a\n", refusing),

@@ -1,0 +1,29 @@
+// Columns of a table whose numbers may be meant otherwise than neon reads them.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "datasets/csv_table.h"
+#include "datasets/table_date.h"
+
+namespace neon {
+
+// Throws a data error where all numbers of a column that have a mark may be whole numbers in groups of three, as 3.518
+// beside 366. The option decimal, or a kind of the column, decides.
+void check_groups(const CsvParams& params, const Table& table, const TableLayout& layout);
+
+// A text of a column that is refused, and why.
+struct MeantText {
+  size_t text = 0;
+  std::string message;
+};
+// A date with a year of two digits in front, beside others with four.
+std::optional<MeantText> other_year(const ColumnTexts& texts, DateForm form);
+// A number with a unit, as 21 kg, or a duration, where most texts have that unit: each would be a category, or an
+// identifier.
+std::optional<MeantText> number_with_unit(const ColumnTexts& texts);
+
+// Whether a column has the numbers of its rows: 0 to n - 1, or 1 to n, in this order.
+bool has_row_numbers(const Table& table, size_t place);
+
+}  // namespace neon
