@@ -9,6 +9,7 @@
 #include "backends/ranks.h"
 #include "neon/train/progress.h"
 #include "neon/train/rank_agreement.h"
+#include "neon/train/rank_step.h"
 #include "neon/train/run_state.h"
 #include "neon/train/signals.h"
 
@@ -74,7 +75,7 @@ Evaluator::Evaluator(const Experiment& experiment, const TrainedPhase& phase, co
       ranks_(device.program.ranks) {
   if (keeps_) metrics_.push_back(kept);
   const RankOf of = ranks_ ? ranks_->of() : RankOf();
-  batch_ = std::max<int64_t>(std::min(options.batch, set.split.size()), of.ranks);
+  batch_ = batch_of_evaluation(layout, options, set.split.size(), of.ranks);
   options.share = share_ = share_of(batch_, batch_, of);
   options.batch = share_.count;
   FeedOptions feed;
@@ -160,7 +161,7 @@ void Evaluator::add_metrics(const Program& program, std::vector<std::vector<std:
       // Samples have their places in the set: those of other ranks are 0 here, and are added at the end.
       const int64_t row = elements / share_.count;
       into.resize(keeps ? size_t(batches * batch_ * row) : size_t(elements));
-      for (int64_t k = 0; k < elements; ++k) {
+      for (int64_t k = 0; k < elements && share_.counts; ++k) {
         const size_t at = keeps ? place_of(batch, k / row) * size_t(row) + size_t(k % row) : size_t(k);
         into[at] += program.recorded(name, k, back);
       }
@@ -186,8 +187,8 @@ std::map<std::string, double> Evaluator::run() {
   const bool of_steps = programs_.front()->lowered().graph.outputs().contains("count");
   int64_t taken = 0;  // batches
   auto take = [&](const Program& program, int back) {
-    cost += program.recorded("cost", 0, back);
-    if (of_steps) steps += program.recorded("count", 0, back);
+    if (share_.counts) cost += program.recorded("cost", 0, back);
+    if (share_.counts && of_steps) steps += program.recorded("count", 0, back);
     add_metrics(program, sums, taken, back);
   };
   const int most = depth();

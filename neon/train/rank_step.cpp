@@ -1,5 +1,6 @@
 #include "neon/train/rank_step.h"
 
+#include <algorithm>
 #include <set>
 
 #include "neon/core/counted.h"
@@ -8,6 +9,11 @@
 namespace neon {
 
 RankOf rank_of(const StepOptions& step, int rank, int ranks) { return {rank, ranks, mixes(step) ? 2 : 1}; }
+
+int64_t batch_of_evaluation(const DataLayout& layout, const StepOptions& run, int64_t size, int ranks) {
+  const int64_t batch = std::min(run.batch, size);
+  return layout.streams ? batch : std::max<int64_t>(batch, ranks);
+}
 
 StepGraph step_of_rank(const TrainedPhase& phase, const DataLayout& layout, const StepOptions& run,
                        const RankStep& of) try {
@@ -57,7 +63,7 @@ void check_steps_of_ranks(const Experiment& experiment, const DataLayout& layout
     }
     for (const int64_t size : sets) {
       if (size == 0) continue;
-      const int64_t batch = std::max<int64_t>(std::min(run.batch, size), ranks);
+      const int64_t batch = batch_of_evaluation(layout, run, size, ranks);
       for (const RankOf& of : unlike_ranks(batch, batch, {0, ranks})) {
         StepOptions options = run;
         options.share = share_of(batch, batch, of);

@@ -7,6 +7,10 @@ namespace neon {
 // Samples that are mixed with their partners stay together.
 RankOf rank_of(const StepOptions& step, int rank, int ranks);
 
+// The samples that an evaluation of a set of `size` passes at a time. Each rank has one at least; but streams stay as
+// many as the spec says, since their number decides where each begins, and a rank without one computes nothing.
+int64_t batch_of_evaluation(const DataLayout& layout, const StepOptions& run, int64_t size, int ranks);
+
 struct RankStep {
   int64_t batch = 0;  // of all ranks
   RankOf of = {};
