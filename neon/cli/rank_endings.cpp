@@ -20,8 +20,14 @@ int first_failed(std::span<const RankEnding> ranks) {
   return out;
 }
 
+// Whether another process gives this cause, not the rank itself.
+bool is_of_process(const std::string& cause) {
+  return cause.starts_with("was ") || cause.starts_with("has ") || cause.starts_with("ended ");
+}
+
 // Whether it is a fault of the spec, say, that all ranks have, unless the end of another came first.
 bool is_of_all(std::span<const RankEnding> ranks, const std::string& cause, bool started) {
+  if (is_of_process(cause)) return false;
   int same = 0, others = 0;
   for (const RankEnding& rank : ranks) {
     if (rank.ended && rank.cause == cause) ++same;
@@ -46,9 +52,8 @@ int tell_endings(std::span<const RankEnding> ranks, bool started) {
     return first.code;
   }
   const std::string kept = failed != 0 && ranks[0].code == kLostCode ? ranks[0].cause : "";
-  const bool with_colon = !cause.starts_with("was ") && !cause.starts_with("has ") && !cause.starts_with("ended ");
   print_message(text("neon: rank ", failed, " of ", ranks.size(), " (", first.host, ", ", first.device, ")",
-                     with_colon ? ": " : " ", cause, kept));
+                     is_of_process(cause) ? " " : ": ", cause, kept));
   return first.code;
 }
 

@@ -129,7 +129,9 @@ class Launch {
   }
 
   std::string words_of_end(const RankProcess& rank, int signal) const {
-    const std::string last = last_words(rank), after = last.empty() ? "" : ": " + last;
+    // Before it was killed it wrote notes alone. Only what ends a program itself has written why.
+    const bool says_why = signal == 0 || signal == SIGABRT;
+    const std::string last = says_why ? last_words(rank) : "", after = last.empty() ? "" : ": " + last;
     if (signal == SIGKILL) return "was killed (SIGKILL), by somebody or for want of memory" + after;
     if (signal) return text("was ended by SIG", sigabbrev_np(signal), after);
     return text("ended with exit code ", WEXITSTATUS(rank.status), after);

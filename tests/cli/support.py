@@ -141,9 +141,9 @@ class Case(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return int(done.stdout)
 
-    def start(self, *arguments, **options):
-        return subprocess.Popen([NEON, *arguments], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    def start(self, *arguments, environment=None, **options):
+        return subprocess.Popen([NEON, *arguments], cwd=self.folder, env={**self.environment, **(environment or {})},
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
     def began(self, child):
         """The same child, whose stderr has told of its first epoch."""
