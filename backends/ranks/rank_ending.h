@@ -1,12 +1,22 @@
 // How a rank ends, as the others and whoever watches over them hear of it.
 #pragma once
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 
 namespace neon {
 
 // The exit code of a rank that ends because another has ended.
 constexpr int kLostCode = 99;
+
+// Seconds that a rank may keep the others waiting before the first step: it reads the data, perhaps from a slow disk.
+// The environment may give another number.
+constexpr const char* kStartVariable = "NEON_START_SECONDS";
+inline double start_patience() {
+  const char* const given = std::getenv(kStartVariable);
+  const double seconds = given ? std::strtod(given, nullptr) : 0;
+  return seconds > 0 ? seconds : 600;
+}
 
 struct RankEnding {
   bool ended = false;  // false: it has not said how it ends

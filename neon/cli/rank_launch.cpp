@@ -157,9 +157,14 @@ class Launch {
     board_->lost = 1;
   }
 
-  // Ranks look at the board before each step. Asked twice, they end at once.
+  // Ranks look at the board before each step. Asked twice, or before the first step, they end at once.
   void pass_signals() {
     if (asked_to_stop) board_->signal = asked_to_stop.load();
+    const bool too_early = asked_times > 0 && !board_->started && !board_->lost;
+    if (too_early) {
+      end_all();
+      stopped_at_once_ = true;
+    }
     if (asked_times > 1 && now_seconds() > first_asked_ + 0.1 && first_asked_ > 0) {
       end_all();
       stopped_at_once_ = true;
@@ -170,7 +175,8 @@ class Launch {
 
   // A rank that keeps all others waiting.
   void find_hung() {
-    if (!board_->started || board_->lost) return;
+    if (board_->lost) return;
+    const bool started = board_->started;
     const double now = now_seconds();
     int busy = -1, waiting = 0;
     int64_t farthest = 0;
@@ -178,7 +184,7 @@ class Launch {
     for (int k = 0; k < count(); ++k) {
       RankProcess& rank = ranks_[size_t(k)];
       if (const int64_t moves = record(k).moves; moves != rank.moves || rank.since == 0) {
-        if (rank.since > 0) rank.longest = std::max(rank.longest, now - rank.since);
+        if (rank.since > 0 && started) rank.longest = std::max(rank.longest, now - rank.since);
         rank.moves = moves, rank.since = now;
       }
       if (record(k).alone) rank.since = now;  // the time that it has for the others begins afterwards
@@ -190,7 +196,8 @@ class Launch {
     if (busy < 0 || waiting == 0 || record(busy).alone) return;
     const RankProcess& rank = ranks_[size_t(busy)];
     const double waited = now - rank.since;
-    if (waited < kPatience + kTimesLongest * rank.longest) return;
+    const double patience = started ? kPatience + kTimesLongest * rank.longest : start_patience_;
+    if (waited < patience) return;
     note_end(busy, exit_code(ErrorKind::failed), text("has not answered for ", int(waited), " seconds"));
     kill(rank.id, SIGKILL);
   }
@@ -223,6 +230,7 @@ class Launch {
   const CommandLine& line_;
   SharedBoard board_;
   std::vector<RankProcess> ranks_;
+  const double start_patience_ = start_patience();
   double first_asked_ = 0, lost_at_ = 0;
   bool stopped_at_once_ = false;
 };

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Ranks that die before the first step end the run."""
+"""Ranks that hang or die before the first step end the run, and so does a signal."""
 import os
 import signal
 import time
@@ -26,6 +26,21 @@ class StartOfRanks(Case):
             time.sleep(0.001)
         os.kill(ids[rank], signal.SIGSTOP)
         return child, ids
+
+    def test_a_rank_that_hangs_before_the_first_step_ends_all(self):
+        for rank in 0, 1:
+            child, _ = self.stopped_at_the_start(rank, {"NEON_START_SECONDS": "3"})
+            code, _, err = self.ended(child, seconds=12)
+            self.assertEqual(code, 1)
+            self.assertIn(f"neon: rank {rank} of 2", err)
+            self.assertIn("has not answered for 3 seconds", err)
+
+    def test_a_signal_before_the_first_step_ends_all_at_once(self):
+        child, ids = self.stopped_at_the_start(1, {})
+        time.sleep(0.5)
+        child.send_signal(signal.SIGTERM)
+        self.assertEqual(self.ended(child, seconds=3)[0], 128 + signal.SIGTERM)
+        self.assertFalse([each for each in ids if os.path.exists(f"/proc/{each}")])
 
     def test_a_rank_that_is_killed_before_the_first_step_is_named(self):
         for rank in 0, 1:
