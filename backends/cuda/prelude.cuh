@@ -350,11 +350,13 @@ __device__ i64 fold_best(Best<R> x, Scratch<R>& scratch) {
 
 // Waits until `arrivals` blocks have come here, this one among them; what they wrote before is then seen. They must all
 // run at the same time. Where it is the last meeting of a kernel, the last to come leaves the counter at 0 for the
-// next. One thread releases and acquires for its block: a fence of each thread takes longer than the meeting.
+// next. One thread releases and acquires for its block: a fence of each thread takes longer than the meeting. Below
+// compute capability 7.0 there are fences alone.
 template <bool kLast = false>
 __device__ __forceinline__ void meet(u32* counter, u32 arrivals) {
   __syncthreads();
   if (threadIdx.x == 0) {
+#if __CUDA_ARCH__ >= 700
     u32 came;
     asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], 1;" : "=r"(came) : "l"(counter) : "memory");
     if (kLast && came == arrivals - 1) {
@@ -363,6 +365,15 @@ __device__ __forceinline__ void meet(u32* counter, u32 arrivals) {
       do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(came) : "l"(counter) : "memory");
       while (came < arrivals && !(kLast && came == 0));
     }
+#else
+    __threadfence();
+    volatile u32* const seen = counter;
+    if (atomicAdd(counter, 1u) == arrivals - 1 && kLast) *seen = 0;
+    else
+      for (u32 came = *seen; came < arrivals && !(kLast && came == 0); came = *seen) {
+      }
+    __threadfence();
+#endif
   }
   __syncthreads();
 }

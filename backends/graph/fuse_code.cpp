@@ -235,6 +235,10 @@ FusedKernel fused_code(const Graph& graph, const std::vector<Role>& roles, const
       if (part == post) {
         writer.kernel.post_stores.push_back({reg, to, Reach::scalar});
       } else {
+        // A slice that is repeated as it is read has fewer numbers than there are to store.
+        const int64_t all = writer.kernel.segments[part].domain.elements();
+        NEON_ASSERT(!is_fused_slice(graph, graph.node(n)) || writer.reach(reg, part) != Reach::full ||
+                    graph.shape(value).elements() == all);
         // The value may be wider than what it was computed from: a broadcast number.
         writer.kernel.segments[part].stores.push_back({reg, to, writer.reach(reg, part)});
       }

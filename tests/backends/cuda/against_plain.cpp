@@ -25,6 +25,12 @@ std::map<std::string, Tensor> results_of(const Graph& graph, const DeviceOptions
   return out;
 }
 
+std::vector<double> numbers_of(const Tensor& tensor) {
+  std::vector<double> out;
+  for (int64_t i = 0; i < tensor.elements(); ++i) out.push_back(tensor.at(i));
+  return out;
+}
+
 std::pair<double, double> error_of(const Tensor& got, const std::vector<double>& wanted) {
   double off = 0, all = 0;
   for (size_t i = 0; i < wanted.size(); ++i) {

@@ -11,6 +11,8 @@ namespace neon::test {
 // The outputs of two runs with the data of join_data(), and the variables after them as "variable NAME".
 std::map<std::string, Tensor> results_of(const Graph& graph, const DeviceOptions& options);
 
+std::vector<double> numbers_of(const Tensor& tensor);
+
 // Rounding decides whether a gradient passes a relu whose argument is nearly 0: so large a share of elements may be
 // off.
 constexpr double kMostOff = 2e-3;

@@ -10,12 +10,6 @@ using namespace neon::test;
 
 namespace {
 
-std::vector<double> numbers_of(const Tensor& tensor) {
-  std::vector<double> out;
-  for (int64_t i = 0; i < tensor.elements(); ++i) out.push_back(tensor.at(i));
-  return out;
-}
-
 // The greatest error of any result of the plain kernels, which round all that they make to `dtype`.
 double error_of_plain(const DenseBlockCase& c, DType dtype, const std::map<std::string, Tensor>& wanted) {
   double out = 0;

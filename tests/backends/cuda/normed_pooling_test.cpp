@@ -10,16 +10,6 @@
 using namespace neon;
 using namespace neon::test;
 
-namespace {
-
-std::vector<double> numbers_of(const Tensor& tensor) {
-  std::vector<double> out;
-  for (int64_t i = 0; i < tensor.elements(); ++i) out.push_back(tensor.at(i));
-  return out;
-}
-
-}  // namespace
-
 TEST_CASE("max pooling computes what it reads of batch norm on the GPU, whose gradient makes that of pooling",
           "[parts]") {
   for (const NormedPoolingCase& c : part_of(normed_pooling_cases())) {
