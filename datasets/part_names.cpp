@@ -17,13 +17,37 @@ int part_named(std::string_view name) {
   return -1;
 }
 
-std::string part_word(std::string_view name) {
-  std::string out;
+namespace {
+
+std::vector<std::string> words_of(std::string_view name) {
+  std::vector<std::string> out;
   for (size_t first = 0; first < name.size(); ++first) {
     size_t end = first;
     while (end < name.size() && std::isalpha(uint8_t(name[end]))) ++end;
-    const std::string word(name.substr(first, end - first));
+    if (end > first) out.emplace_back(name.substr(first, end - first));
     first = end;
+  }
+  return out;
+}
+
+// Words that stand beside that of a part in a folder's name. With others the folder is a class, such as train-lines.
+bool says_data(const std::string& word) {
+  static constexpr std::string_view words[] = {"set",    "sets", "data", "dataset", "images", "image", "imgs",
+                                               "photos", "seg",  "new",  "split",   "texts",  "text",  "files"};
+  return std::ranges::count(words, lower(word)) > 0;
+}
+
+int part_of_folder(const std::string& folder) {
+  const bool plain = std::ranges::all_of(
+      words_of(folder), [](const std::string& word) { return part_named(word) >= 0 || says_data(word); });
+  return plain ? part_named(part_word(folder)) : -1;
+}
+
+}  // namespace
+
+std::string part_word(std::string_view name) {
+  std::string out;
+  for (const std::string& word : words_of(name)) {
     if (part_named(word) < 0) continue;
     if (!out.empty() && out != word) return "";
     out = word;
@@ -33,7 +57,7 @@ std::string part_word(std::string_view name) {
 
 std::map<std::string, int> parts_of_folders(const std::vector<std::string>& folders) {
   std::map<std::string, int> out;
-  for (const std::string& folder : folders) out[folder] = part_named(part_word(folder));
+  for (const std::string& folder : folders) out[folder] = part_of_folder(folder);
   const auto has_part = [&](bool train) {
     return std::ranges::any_of(
         out, [&](const auto& each) { return each.second >= 0 && (each.second == LabelledImage::train) == train; });

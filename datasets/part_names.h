@@ -13,7 +13,7 @@ int part_named(std::string_view name);
 std::string part_word(std::string_view name);
 
 // The part of each folder, -1 for none. Names with more words, as training_set and test_set, say a part where together
-// they have one to train with and another.
+// they have one to train with and another. A word that says more than that data lie there makes a class: train-lines.
 std::map<std::string, int> parts_of_folders(const std::vector<std::string>& folders);
 // "'test_set' is read as test, 'training_set' as training": of names with more words alone; perhaps "".
 std::string read_parts_text(const std::map<std::string, int>& parts);

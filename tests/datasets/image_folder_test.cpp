@@ -108,6 +108,7 @@ TEST_CASE("folders that only look like parts are classes, with a note where both
     const bool train = name.find("/train/") != name.npos;
     dir.write(text("trains/", train ? "freight_train/" : "test_tube/", inner.substr(4)), content);
     dir.write(text("sides/", train ? "left/" : "right/", inner), content);
+    dir.write(text("things/", train ? "train-lines/" : "test-tubes/", inner), content);
   }
   std::vector<std::string> warnings;
   CHECK(load_images(dir, "ImageFolder", {{"path", "trains"}, {"test", "none"}}, &warnings).class_names ==
@@ -115,6 +116,8 @@ TEST_CASE("folders that only look like parts are classes, with a note where both
   CHECK(warnings.empty());
   CHECK(load_images(dir, "ImageFolder", {{"path", "sides"}, {"test", "none"}}, &warnings).class_names ==
         std::vector<std::string>{"left", "right"});
+  CHECK(load_images(dir, "ImageFolder", {{"path", "things"}, {"test", "none"}}).class_names ==
+        std::vector<std::string>{"test-tubes", "train-lines"});
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0],
              Catch::EndsWith("'left' and 'right' are classes, though both have folders 'cat' and 'dog'; if "
