@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "neon/cli/output_place.h"
 #include "neon/cli/run_files.h"
@@ -26,6 +27,14 @@ std::vector<std::string> files_of(const Experiment& experiment) {
   return out;
 }
 
+// Whether two paths lead to one file, which need not be there.
+bool is_same_place(const std::string& a, const std::string& b) {
+  const auto place = [](const std::string& path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path));
+  };
+  return place(a) == place(b);
+}
+
 }  // namespace
 
 std::vector<std::string> check_best_state(const CommandLine& line, const Experiment& experiment,
@@ -36,6 +45,13 @@ std::vector<std::string> check_best_state(const CommandLine& line, const Experim
     if (relative.is_absolute() || std::ranges::count(relative, std::filesystem::path("..")) > 0)
       fail_about("callbacks", "SaveBestState: path: ", path,
                  " leads out of the current folder; give a name in it, and ", "copy the file where it belongs");
+    for (const auto& [option, written] : {std::pair{"-s", options.save_path},
+                                          {"-o", options.output_file},
+                                          {"--log", options.log_file},
+                                          {"--model_file", options.model_file}})
+      if (!written.empty() && is_same_place(path, written))
+        fail_about("callbacks", "SaveBestState: path: ", path, " is the file of ", option,
+                   "; give the best net a file of its own");
     if (options.run_folder.empty())
       out.push_back(text("warning: SaveBestState writes no ", path,
                          ": the best net is kept in a run's folder alone, and this run has none"));

@@ -15,9 +15,9 @@ namespace {
 
 // The options of the run that the older file named: "-s iris.safetensors --serialize 3".
 std::string options_text(const Setting& options) {
-  static const std::pair<const char*, const char*> flags[] = {{"save_path", "-s"},      {"serialize", "--serialize"},
-                                                              {"history", "--history"}, {"log_file", "--log"},
-                                                              {"data_dir", "-w"},       {"rounding", "-u"}};
+  static const std::pair<const char*, const char*> flags[] = {
+      {"save_path", "-s"}, {"serialize", "--serialize"}, {"history", "--history"}, {"log_file", "--log"},
+      {"data_dir", "-w"},  {"rounding", "-u"},           {"device_id", "-i"}};
   std::string out;
   for (const auto& [field, flag] : flags)
     if (const Setting* const value = options.find(field); value && value->is_scalar())

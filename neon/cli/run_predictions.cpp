@@ -160,6 +160,8 @@ std::vector<std::string> check_predictions(const CommandLine& line, const Experi
   check_predicted_net(experiment, data);
   std::vector<std::string> out;
   for (const std::string& name : experiment.params.predictions) {
+    if (std::ranges::count(experiment.params.predictions, name) > 1)
+      fail_about("predictions", "name the ", name, " set twice");
     const Split& split = set_of(data, name).split;
     const int64_t width =
         data.classes > 0 ? data.classes * std::max<int64_t>(split.label_count() / std::max<int64_t>(split.size(), 1), 1)

@@ -29,6 +29,7 @@ class Predictions(Case):
         self.spec(dataset="{NPZ: {path: a.npz, validation: 9}}", predictions="[test, train, validation]")
         run = self.neon("s.yaml", "-b", "cpu", "-r", "1")
         self.assertIn("wrote runs/s-1/predictions.npz: outputs and targets of 10 test, 31 training, 9 validation samples", run.err)
+        self.refused(2, "s.yaml", "--set", "predictions=[test, train, test]", says="predictions: name the test set twice")
         found = self.predicted()
         self.assertEqual(sorted(found), sorted(f"{s}_{w}" for s in ("test", "train", "validation") for w in ("outputs", "targets", "samples")))
         np.testing.assert_array_equal(found["test_targets"], labels[40:])

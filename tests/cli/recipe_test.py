@@ -167,6 +167,17 @@ class Recipe(support.Case):
         self.assertRegex(result.out, r"(?m)^second/W +\S+e-\d+ +4 of 4 elements$")
         self.assertIn("from the cost: a layer is not differentiable there", result.err)
 
+    def test_a_kink_that_all_samples_are_at_is_no_wrong_gradient(self):
+        """At weights of 0 relu's derivative is 0. The cost falls on both sides: samples above 0 on one, below on the other."""
+        x = np.array([[2.0], [1.0], [-1.5], [-0.5]], "f4")
+        np.savez(self.path("k.npz"), x_train=x, y_train=np.array([[1.0], [2.0], [-1.0], [-3.0]], "f4"))
+        spec = self.write("k.yaml", "dataset: {NPZ: {path: k.npz, regression: true}}\nlayers:\n"
+                          "- Affine: {nout: 1, init: {Constant: 0}, bias: {Constant: 0}, activation: Rectlin}\n"
+                          "cost: SumSquared\noptimizer: {GradientDescentMomentum: {learning_rate: 0.1}}\nbatch_size: 4\n")
+        found = self.neon("grad-check", spec, "-r", "1").out
+        self.assertIn("1 of 1 elements, 1 at a kink", found)
+        self.assertIn("all gradients are those of the cost", found)
+
     def test_kinks_of_a_few_samples_are_no_wrong_gradients(self):
         """One of 2000 samples is at the kink of Rectlin or nearer than the step: slopes of both sides differ by 1e-4 or so."""
         draw = np.random.RandomState(4)

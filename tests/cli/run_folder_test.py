@@ -86,6 +86,9 @@ class RunFolder(support.Case):
         for path in "/tmp/best.prm", "a/../../best.prm":
             self.spec(callbacks=f"[SaveBestState: {{path: {path}}}]")
             self.refused(2, "s.yaml", says=["s.yaml:9:", f"SaveBestState: path: {path} leads out of the current folder"])
+        spec = self.spec(callbacks="[SaveBestState: {path: ./mine.out}]")
+        for option in "-s", "-o", "--log":
+            self.refused(2, spec, option, "mine.out", says=f"SaveBestState: path: ./mine.out is the file of {option}")
         self.spec(callbacks="[SaveBestStateCallback: {path: best.prm}]")
         said = self.neon("s.yaml", "--no_run_folder").err
         self.assertIn("warning: SaveBestState writes no best.prm: the best net is kept in a run's folder alone", said)
