@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "neon/core/error.h"
+
 namespace neon {
 
 // The exit code of a rank that ends because another has ended.
@@ -14,8 +16,12 @@ constexpr int kLostCode = 99;
 constexpr const char* kStartVariable = "NEON_START_SECONDS";
 inline double start_patience() {
   const char* const given = std::getenv(kStartVariable);
-  const double seconds = given ? std::strtod(given, nullptr) : 0;
-  return seconds > 0 ? seconds : 600;
+  if (!given) return 600;
+  char* end = nullptr;
+  const double seconds = std::strtod(given, &end);
+  if (end == given || *end || !(seconds > 0))
+    fail(ErrorKind::config, kStartVariable, " is '", given, "', expected seconds above 0, as 600");
+  return seconds;
 }
 
 struct RankEnding {
