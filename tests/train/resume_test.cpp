@@ -66,8 +66,9 @@ std::string every_callback() {
                                                          {"BatchNormTune", ""},
                                                          {"GradientNorm", "every: 2"}};
   // Those that need a net of another kind or write files of their own: gan_test.py of tests/mirror, multicost_test.py,
-  // guided_backprop_test.py and tensor_board_test.py of tests/cli have them.
-  const std::set<std::string> elsewhere = {"GANPlot", "TrainMulticost", "GuidedBackprop", "TensorBoard"};
+  // guided_backprop_test.py, tensor_board_test.py and run_folder_test.py of tests/cli have them.
+  const std::set<std::string> elsewhere = {"GANPlot", "TrainMulticost", "GuidedBackprop", "TensorBoard",
+                                           "SaveBestState"};
   std::vector<std::string> out;
   for (const auto& entry : Registry<Callback>::get().entries()) {
     INFO(entry->name);
