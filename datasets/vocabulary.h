@@ -61,7 +61,7 @@ class TextUnits {
   BpeSplit split_;
 };
 
-// Where a text stops being UTF-8: "byte 8 (255), in line 1,"; "" where it is UTF-8.
+// The place at which a text stops being UTF-8: "byte 8 (255), in line 1,"; "" of UTF-8.
 std::string place_of_no_utf8(std::string_view text);
 
 struct VocabularyLimits {

@@ -88,7 +88,7 @@ std::string SegmentElements::totals(Reach reach, int level, const char* indent) 
   return out;
 }
 
-// Where a pack of neighbouring elements begins.
+// The place at which a pack of neighbouring elements begins.
 std::string SegmentElements::pack_place(const Instruction& i) {
   return i.index ? code_.gathered(i.value, i.index, segment_.domain[0] > 1 ? coordinate(0) : "0", i.strides[0],
                                   position(i.strides, true))

@@ -44,7 +44,7 @@ std::vector<std::string> check_best_state(const CommandLine& line, const Experim
     const std::filesystem::path relative(path);
     if (relative.is_absolute() || std::ranges::count(relative, std::filesystem::path("..")) > 0)
       fail_about("callbacks", "SaveBestState: path: ", path,
-                 " leads out of the current folder; give a name in it, and ", "copy the file where it belongs");
+                 " leads out of the current folder; give a name in it, and copy the file where it belongs");
     for (const auto& [option, written] : {std::pair{"-s", options.save_path},
                                           {"-o", options.output_file},
                                           {"--log", options.log_file},

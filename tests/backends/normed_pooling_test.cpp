@@ -55,7 +55,8 @@ TEST_CASE("max pooling computes what it reads of batch norm, whose gradient make
       CHECK((spread == c.spread || dtype == DType::f32));
       CHECK(count(lowered, ops::pool_max_gradient) == !spread);
       CHECK(std::ranges::count_if(lowered.kernels, spreads) == spread);
-      // What pooling does not compute stays in batch norm's kernel; what it computes takes no kernel of its own.
+      // Numbers that pooling does not compute stay in batch norm's kernel; those that it computes take none of their
+      // own.
       CHECK(one_way.kernels.size() == lower(graph, without).kernels.size());
       CHECK(read_too_early(lowered) == -1);
       for (const LoweredKernel& kernel : lowered.kernels)

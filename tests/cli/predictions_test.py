@@ -102,7 +102,7 @@ class Predictions(Case):
             self.refused(2, *verb, "s.yaml", "-b", "cpu", says="predictions: are outputs beside targets, and a rule trains without these")
 
     def test_balanced_net_of_neon_0_9(self):
-        """The class is told by a slice of logistic units, whose cost is that of the outputs written."""
+        """A slice of logistic units gives the class, and the cost is that of the outputs that are written."""
         self.write("b.yaml", """!obj:experiments.FitPredictErrorExperiment {
   w: &w !obj:params.AutoUniformValGen {bias_init: 0.0},
   dataset: !obj:datasets.Iris {},
