@@ -12,6 +12,14 @@
 
 namespace neon {
 
+// The first result of a run that is not finite.
+struct Nonfinite {
+  std::string text;  // describes it; "" where all are finite
+  // Orders results of ranks, whose programs have the same exchanges: twice the exchanges before it, and one more where
+  // it is the result of an exchange.
+  int64_t place = 0;
+};
+
 class Program {
  public:
   virtual ~Program() = default;
@@ -48,9 +56,9 @@ class Program {
   virtual void time_kernels(bool on) = 0;
   // The kernels' times in the last run, in order.
   virtual std::vector<double> kernel_milliseconds() const = 0;
-  // Runs once more, looking at the results of every kernel: describes the first that is not finite, or "".
-  // In a program compiled with fuse = false this is the first such op.
-  virtual std::string first_nonfinite(uint64_t step) = 0;
+  // Runs once more, and looks at the results of every kernel. In a program compiled with fuse = false the first that is
+  // not finite is that of an op.
+  virtual Nonfinite first_nonfinite(uint64_t step) = 0;
 
  protected:
   Lowered lowered_;

@@ -111,17 +111,20 @@ class FastProgram : public Program {
   std::vector<double> kernel_milliseconds() const override { return milliseconds_; }
 
   // With other ranks all kernels run, since those exchange numbers with this one.
-  std::string first_nonfinite(uint64_t step) override {
+  Nonfinite first_nonfinite(uint64_t step) override {
     const Graph& graph = lowered_.graph;
     const Team team(context_->threads);
-    std::string first;
+    Nonfinite first;
+    int64_t exchanges = 0;
     for (Value value : graph.leaves(LeafKind::variable))
-      if (const char* found = nonfinite(value); found && first.empty())
-        first = text("variable ", leaf_name(graph, value), " holds ", found);
+      if (const char* found = nonfinite(value); found && first.text.empty())
+        first.text = text("variable ", leaf_name(graph, value), " holds ", found);
     bool forward = true;
-    for (size_t k = 0; k < kernels_.size() && (first.empty() || context_->ranks); ++k) {
+    for (size_t k = 0; k < kernels_.size() && (first.text.empty() || context_->ranks); ++k) {
       kernels_[k]->run({step, record_.data()});
-      if (first.empty()) first = nonfinite_result(lowered_.kernels[k], forward);
+      const int64_t exchange = lowered_.kernels[k].traits().exchanges ? 1 : 0;
+      if (first.text.empty()) first = {nonfinite_result(lowered_.kernels[k], forward), 2 * exchanges + exchange};
+      exchanges += exchange;
       const auto cost = graph.outputs().find("cost");
       if (cost != graph.outputs().end() && std::ranges::count(lowered_.kernels[k].outputs, cost->second))
         forward = false;

@@ -82,7 +82,7 @@ class PlainProgram : public Program {
   void time_kernels(bool) override {}
   std::vector<double> kernel_milliseconds() const override { return {}; }
 
-  std::string first_nonfinite(uint64_t) override { return ""; }
+  Nonfinite first_nonfinite(uint64_t) override { return {}; }
 
  private:
   std::vector<Tensor> values_;

@@ -189,7 +189,7 @@ std::vector<double> CudaProgram::kernel_milliseconds() const {
 }
 
 // On the CPU, op by op: from the same variables and inputs.
-std::string CudaProgram::first_nonfinite(uint64_t step) {
+Nonfinite CudaProgram::first_nonfinite(uint64_t step) {
   synchronize();
   variables_.to_host();
   const auto checking = compile_for_cpu(graph_, variables_, {.fuse = false});

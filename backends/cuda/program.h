@@ -34,7 +34,7 @@ class CudaProgram : public Program {
   std::vector<std::string> implementations() const override { return kernels_.implementations(); }
   void time_kernels(bool on) override;
   std::vector<double> kernel_milliseconds() const override;
-  std::string first_nonfinite(uint64_t step) override;
+  Nonfinite first_nonfinite(uint64_t step) override;
   void flush();
 
  private:

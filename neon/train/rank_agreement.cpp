@@ -1,5 +1,6 @@
 #include "neon/train/rank_agreement.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "neon/core/version.h"
@@ -82,6 +83,16 @@ void share_left_out(Ranks& ranks, const Split& split) {
   LeftOut* const left_out = split.reader ? split.reader->left_out() : nullptr;
   if (!left_out) return;
   for (const std::string& of_rank : ranks.gather_texts(text_of(*left_out))) add_from(of_rank, *left_out);
+}
+
+std::string first_of_ranks(Ranks& ranks, const Nonfinite& own) {
+  constexpr double kNowhere = 1e18;
+  const double place = own.text.empty() ? kNowhere : double(own.place);
+  const std::vector<double> places = ranks.gather({&place, 1});
+  const std::vector<std::string> texts = ranks.gather_texts(own.text), names = ranks.gather_texts(ranks.name());
+  const auto first = size_t(std::ranges::min_element(places) - places.begin());
+  const bool all = std::ranges::count(texts, texts[first]) == std::ptrdiff_t(texts.size());
+  return all ? texts[first] : text("on ", names[first], ", ", texts[first]);
 }
 
 std::string first_text(Ranks& ranks, const std::string& own) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include "backends/program.h"
 #include "neon/train/run_setup.h"
 
 namespace neon {
@@ -14,6 +15,10 @@ void check_taken(const RunSetup& setup, const Variables& variables);
 
 // Gives the samples that a rank has left out to all ranks. All of them call this together.
 void share_left_out(Ranks& ranks, const Split& split);
+
+// Describes the first result of all ranks, and names its rank unless all have it; `own` is this rank's. All of them
+// call this together, and get the same. "" where all are finite.
+std::string first_of_ranks(Ranks& ranks, const Nonfinite& own);
 
 // The text of the first rank that has one: all ranks get it. "" where none has.
 std::string first_text(Ranks& ranks, const std::string& own);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "neon/train/finite.h"
+#include "neon/train/rank_agreement.h"
 
 namespace neon {
 
@@ -30,19 +31,25 @@ void RunObserver::player_moved(int64_t step, double cost) { report_.player(step,
 std::string RunObserver::keep() {
   report_.close_metrics_file(RunStatus::killed);
   if (const std::string warning = checkpoints_.write_best(); !warning.empty()) report_.message(warning);
-  return checkpoints_.kept_text();
+  return kept_text();
 }
+
+// The other ranks hear of it from rank 0, which alone saves.
+std::string RunObserver::kept_text() const { return setup_.leads() ? checkpoints_.kept_text() : ""; }
 
 void RunObserver::data_failed(const Error& error) { fail(error.kind(), error.what(), keep()); }
 
 void RunObserver::diverged(const std::string& what) {
-  fail(ErrorKind::diverged, "the run diverged ", what, keep(),
+  std::string kept = keep();
+  if (setup_.ranks) kept = first_text(*setup_.ranks, kept);
+  fail(ErrorKind::diverged, "the run diverged ", what, kept,
        ". A smaller learning rate, gradient_clip_norm or a warm-up may help");
 }
 
 void RunObserver::check_variables(Variables& variables, const StepGraph& graph, const Position& at) {
   variables.to_host();
-  const std::string found = first_not_finite(variables, graph, setup_.step.dtype);
+  std::string found = first_not_finite(variables, graph, setup_.step.dtype);
+  if (setup_.ranks) found = first_of_ranks(*setup_.ranks, {found, 0});
   if (found.empty()) return;
   const int64_t last = std::max<int64_t>(at.step - 1, 0);
   diverged(text("in epoch ", last / setup_.steps_per_epoch + 1, ", step ", last % setup_.steps_per_epoch + 1,
@@ -77,14 +84,14 @@ void RunObserver::kernel_failed(const KernelFault& fault, uint64_t seed, int64_t
   report_.log(fault.what());
   report_.close_metrics_file(RunStatus::killed);
   checkpoints_.write_best();
-  throw RunFault(fault.message() + checkpoints_.kept_text(), fault.hint(), seed, steps);
+  throw RunFault(fault.message() + kept_text(), fault.hint(), seed, steps);
 }
 
 void RunObserver::rank_lost() {
   report_.log("another rank has ended");
   report_.close_metrics_file(RunStatus::killed);
   checkpoints_.write_best();
-  throw RankLost(checkpoints_.kept_text());
+  throw RankLost(kept_text());
 }
 
 }  // namespace neon

@@ -42,6 +42,7 @@ class RunObserver : public StepObserver {
  private:
   // Before a run ends with an error: what is kept of it.
   std::string keep();
+  std::string kept_text() const;
   const RunSetup& setup_;
   RunReport& report_;
   Checkpoints& checkpoints_;

@@ -186,8 +186,8 @@ std::string StepRunner::first_nonfinite(StepProgram& now) {
   StepProgram checking{now.graph, compile_for_cpu(now.graph.graph, variables_, options)};
   feed_->bind_again(*checking.program, batch_number());
   write_record(checking, 0);
-  std::string found = checking.program->first_nonfinite(uint64_t(position_.step));
-  if (setup_.ranks) found = first_text(*setup_.ranks, found);
+  const Nonfinite own = checking.program->first_nonfinite(uint64_t(position_.step));
+  const std::string found = setup_.ranks ? first_of_ranks(*setup_.ranks, own) : own.text;
   return found.empty() ? "the step was not finite on this device, and is finite op by op on the CPU" : found;
 }
 

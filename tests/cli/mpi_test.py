@@ -11,6 +11,7 @@ import time
 import h5py
 import numpy as np
 
+import ranks_faults_test
 import ranks_test
 import sharded_test
 import split_dense_test
@@ -131,6 +132,11 @@ class Mpi(MpiCase):
         self.fails(5, "-b", "cpu", "-d", "f64", self.spec(NUMBERS, optimizer=DIVERGES, ema=0), says="the run diverged")
         self.fails(2, "-b", "cpu", "/dev/stdin", says="one of them is a pipe", stdin=NUMBERS.encode())
         self.fails(2, "-b", "cpu", "--nonsense", spec, says="--nonsense")
+
+    def test_the_rank_whose_result_was_the_first_that_is_not_finite(self):
+        spec = ranks_faults_test.Faults.table(self, 22)
+        self.fails(5, "-b", "cpu", "-r", "3", spec, says=f"step 3: on rank 2 of 3 ({os.uname().nodename}, CPU), infinity in ",
+                   ranks=3)
 
     def test_a_failed_write_is_that_of_rank_0(self):
         self.fails(1, "-b", "cpu", "-s", "/dev/full/m.safetensors", self.spec(NUMBERS), says="/dev/full")

@@ -1,0 +1,74 @@
+#!/usr/bin/python3
+"""A fault of a run of several ranks ends it with one line, which names the rank where one alone has the fault, and what is
+left of the run."""
+import os
+
+import numpy as np
+
+import support
+from ranks_test import IMAGES, NUMBERS
+from support import Case
+
+TABLE = """\
+dataset: {NPZ: {path: d.npz, regression: true}}
+layers: [Affine: {name: first, nout: 5, init: {Constant: 1}}, Affine: {nout: 1, init: {Constant: 0.5}}]
+cost: MeanSquared
+optimizer: {GradientDescentMomentum: {learning_rate: 0}}
+shuffle: false
+batch_size: 8
+epochs: 1
+"""
+LATE = "{GradientDescentMomentum: {learning_rate: 0.05, schedule: {StepSchedule: {step_config: [2], change: [1.0e+300]}}}}"
+
+
+class Faults(Case):
+    def check_faults(self, ranks, *arguments, code, says, **options):
+        """The one line of a run that fails; the test of mpirun starts ranks in another way."""
+        result = self.neon("-b", "cpu", "-r", "3", "-m", str(ranks), *arguments, code=code, **options)
+        (line,) = [line for line in result.err.splitlines() if line.startswith("neon: ")]
+        self.assertIn(says, line)
+        return line
+
+    def rank(self, rank, ranks):
+        return f"rank {rank} of {ranks} ({os.uname().nodename}, CPU)"
+
+    def table(self, bad_row):
+        """The row is finite, sums of its two numbers are not."""
+        x = np.ones((32, 2), np.float32)
+        x[bad_row] = 3e38
+        np.savez(self.path("d.npz"), x_train=x, y_train=np.ones((32, 1), np.float32))
+        return self.spec(TABLE)
+
+    def test_the_rank_whose_result_was_the_first_that_is_not_finite(self):
+        """Of 8 rows two ranks have 4 each, three have 2, 3 and 3; the next results of all are sums over ranks."""
+        for ranks, row, rank in (2, 17, 0), (2, 22, 1), (3, 19, 1), (3, 22, 2):
+            line = self.check_faults(ranks, self.table(row), code=5, says=f"step 3: on {self.rank(rank, ranks)}, infinity in ")
+            self.assertRegex(line, r"in the result f32 \([234], 5\) of \w+ of layer first; no checkpoint was being saved")
+
+    def test_a_result_that_all_ranks_have(self):
+        self.table(0)
+        spec = self.spec(TABLE, layers="[Linear: {name: first, nout: 1, init: {Constant: 3.0e+38}}]")
+        line = self.check_faults(2, spec, code=5, says="step 1: infinity in the result f32 ")
+        self.assertIn(" of layer first; ", line)
+
+    def test_checkpoints_that_a_run_which_diverged_has_left(self):
+        """Rank 0 alone knows of them."""
+        spec = self.spec(NUMBERS, optimizer=LATE, ema=0)
+        for options, left in ((), "the last good checkpoint is runs/s-1/best.safetensors"), \
+                (("--no_run_folder", "-s", "m.safetensors"), "the last good checkpoint is m.safetensors"):
+            line = self.check_faults(3, "-d", "f64", *options, spec, code=5, says=left, environment={"NEON_NO_RUN_FOLDER": ""})
+            self.assertIn("neon: the run diverged in epoch ", line)
+            self.assertEqual(line.count("checkpoint"), 1)
+
+    def test_a_sample_that_one_rank_cannot_read(self):
+        support.write_colours(self)
+        self.write("colours/train/red/7.png", "no image")
+        spec = self.spec(IMAGES.replace("nout: 10", "nout: 2"), metrics="[Misclassification]", shuffle="false", batch_size=80,
+                         dataset="{ImageFolder: {path: colours, stream: true}}")
+        line = self.check_faults(2, "-s", "m.safetensors", spec, code=3, says="7.png")
+        self.assertRegex(line, r"^neon: rank [01] of 2 \(")
+        self.assertEqual(line.count("had saved no checkpoint yet"), 1)
+
+
+if __name__ == "__main__":
+    support.main()
