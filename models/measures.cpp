@@ -247,6 +247,16 @@ void check_sequences(const DataLayout& data, const Metric& metric) {
                data.classes == 0 ? text("no classes") : text("a class for each ", name_of(data.label_of)));
 }
 
+// Costs (N,1) of samples, from those of their rows (rows,1) times the weights of the rows.
+Expr costs_of_samples(const Batch& batch, Expr each, Expr weight, int64_t samples) {
+  const auto by_sample = [&](Expr x) {
+    const Expr rows = reshape(x, {samples, x.shape()[0] / samples});
+    return reshape(sum(rows, {1}), {samples, 1});
+  };
+  const Expr total = by_sample(each);
+  return batch.counts.value() ? total / maximum(by_sample(weight), 1) : total;
+}
+
 }  // namespace
 
 void add_measures(Graph& graph, LayerContext& context, const Measured& by, Expr y) {
@@ -256,17 +266,21 @@ void add_measures(Graph& graph, LayerContext& context, const Measured& by, Expr 
   const Expr of_samples(graph, graph.input("weight", dtype, {options.batch, 1}));
   const Expr weight = data.label_of == LabelOf::sequence ? of_samples : weight_of_rows(batch, of_samples);
   if (batch.counts.value()) graph.output("count", sum(weight, all_axes(weight.shape())));
+  Expr each;
   if (cost) {
     Scope scope(graph, "cost");
-    const Expr each = cost_of(context, data, *cost, y, batch) * weight;
+    each = cost_of(context, data, *cost, y, batch) * weight;
     graph.output("cost", on_logits(graph, batch.counts.value() ? sum_of_rows(each, options.batch)
                                                                : sum(each, all_axes(each.shape()))));
   }
   for (size_t i = 0; i < metrics.size(); ++i) {
     Scope scope(graph, text("metric ", i));
-    check_sequences(data, *metrics[i]);
     std::vector<Expr> sums;
-    if (metrics[i]->of_objects()) {
+    if (metrics[i]->of_costs()) {
+      NEON_ASSERT(cost);
+      const Expr costs(graph, on_logits(graph, costs_of_samples(batch, each, weight, options.batch)));
+      sums = metrics[i]->sums_of_costs(costs, of_samples);
+    } else if (check_sequences(data, *metrics[i]); metrics[i]->of_objects()) {
       sums = metrics[i]->sums_of_boxes(detections_of(context.boxes->outputs, context.boxes->chosen), batch.boxes,
                                        of_samples);
     } else if (metrics[i]->of_sequences()) {

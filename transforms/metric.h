@@ -47,6 +47,13 @@ class Metric {
     NEON_ASSERT(of_objects());
     return {detections, boxes, weight};
   }
+  // Whether it takes the cost of each sample, through sums_of_costs().
+  virtual bool of_costs() const { return false; }
+  // Costs (N,1), means over the parts of a sample that have targets; weight (N,1).
+  virtual std::vector<Expr> sums_of_costs(Expr costs, Expr weight) const {
+    NEON_ASSERT(of_costs());
+    return {costs, weight};
+  }
   // Whether sums() are numbers of each sample, (N,K) each: finish() then gets those of all batches, one after the
   // other.
   virtual bool keeps_samples() const { return false; }

@@ -11,6 +11,7 @@
 #include "neon/cli/run_evaluation.h"
 #include "neon/cli/run_place.h"
 #include "neon/cli/sample_sheet.h"
+#include "neon/cli/shown_samples.h"
 #include "neon/cli/slow_note.h"
 #include "neon/cli/stored_places.h"
 #include "neon/cli/untrained_phase.h"
@@ -61,14 +62,12 @@ EvaluatedSet evaluated_set(const Data& data, const std::string& other) {
 
 // Refuses options that need the outputs of single samples, before an evaluation that does not keep them.
 void check_kept(const CommandLine& line, const KeptOutcome& kept) {
-  if (line.of_verb.report && !kept.any())
+  if (line.of_verb.report && !kept.has_report())
     fail(ErrorKind::config,
          "option --report: it compares up to 16 million outputs with the classes or values of samples, or counts the "
          "classes of pixels or steps; this evaluation has none of these, or more outputs. Leave the option out");
-  if (!line.of_verb.sheet.empty() && !kept.has_outputs())
-    fail(ErrorKind::config,
-         "option --sheet: it shows the worst samples, and this evaluation does not keep the outputs of each; leave it "
-         "out");
+  if (!line.of_verb.sheet.empty() && !kept.has_samples())
+    fail(ErrorKind::config, "option --sheet: it shows the worst samples, and a rule has no cost of each; leave it out");
 }
 
 // Prints what was left out of the data, and why a metric that takes two kinds of samples apart has no value.
@@ -104,48 +103,16 @@ void print_results(const CommandLine& line, const std::vector<TargetOutcome>& ta
   print_reports(targets);
 }
 
-// The index of a sample's largest number.
-int64_t largest_at(const std::vector<double>& from, int64_t width, int64_t sample) {
-  const auto begin = from.begin() + sample * width;
-  return std::max_element(begin, begin + width) - begin;
-}
-
-// The file of a sample as neon predict names it, from the current folder on; "" where samples are no files.
-std::string path_of(const Split& split, int64_t sample) {
-  if (!split.paths) return "";
-  std::string path = split.paths->path(split.number(sample));
-  const std::string here = join_path(current_dir(), "");
-  return path.starts_with(here) ? path.substr(here.size()) : path;
-}
-
-// "photos/dog/3.png", or "sample 3"
-std::string name_of_sample(const Split& split, int64_t sample) {
-  const std::string path = path_of(split, sample);
-  return path.empty() ? text("sample ", split.number(sample)) : path;
-}
-
 // Draws the samples that the net is worst at, and prints a line for each, in the order of the sheet.
-void write_worst(const CommandLine& line, const Data& data, const Split& split, const Outcome& outcome) {
-  if (outcome.size() != split.size())
+void write_worst(const CommandLine& line, const Experiment& experiment, const Data& data, const KeptOutcome& kept,
+                 const KeptOutcome::Sums& sums) {
+  const ShownSamples shown(kept, data, experiment.params.outputs, sums);
+  if (!shown.complete())
     fail(ErrorKind::config, "option --sheet: bad samples were left out, so the worst cannot be found; leave it out");
-  if (!data.targets.empty())
-    fail(ErrorKind::config, "option --sheet: a sample may be bad for one target and good for another; this net has ",
-         data.targets.size(), " targets, leave the option out");
-  const bool classes = data.classes > 0;
-  const auto worst = worst_samples(outcome, classes, line.of_verb.count.value_or(kSheetImages));
-  write_sample_sheet(samples_at(split, worst, data), data, line.of_verb.sheet);
+  const auto worst = shown.worst(line.of_verb.count.value_or(kSheetImages));
+  write_sample_sheet(samples_at(kept.split(), worst, data), data, line.of_verb.sheet);
   print_message(text("wrote ", line.of_verb.sheet, ": the ", worst.size(), " worst samples, row by row"));
-  for (const int64_t sample : worst) {
-    if (!classes) {
-      print_message(text("  ", name_of_sample(split, sample)));
-      continue;
-    }
-    const int64_t truth = largest_at(outcome.t, outcome.width, sample);
-    const std::string right = name_at(data.class_names, truth);
-    print_message(text("  ", name_of_sample(split, sample), ": ", right, ", predicted ",
-                       name_at(data.class_names, largest_at(outcome.y, outcome.width, sample)), ", output of ", right,
-                       formatted(" %.4f", outcome.y[size_t(sample * outcome.width + truth)])));
-  }
+  for (const int64_t sample : worst) print_message(text("  ", shown.line(sample)));
 }
 
 // The checkpoint, and the place that is to be evaluated; "" for the run's own test set.
@@ -184,7 +151,7 @@ int run_eval(const CommandLine& given) {
   if (other.empty()) note_other_set(set, data, opened.run.position.data);
   if (set.split.size() == 0) fail(ErrorKind::data, "the data set has no test samples to evaluate on");
   const DataLayout layout = layout_of(data);
-  const KeptOutcome kept(data, set);
+  const KeptOutcome kept(experiment, data, set, !line.of_verb.sheet.empty());
   check_kept(line, kept);
   Variables variables;
   // Declares the variables; their values come from the file.
@@ -204,7 +171,7 @@ int run_eval(const CommandLine& given) {
     return telling_room(device,
                         [&] {
                           return std::make_unique<Evaluator>(experiment, layout, set, step, variables, false, device,
-                                                             kept.metric());
+                                                             kept.metrics());
                         },
                         let_go, {.what = "Batches", .samples = std::min(step.batch, set.split.size()), .bytes = bytes});
   });
@@ -218,48 +185,10 @@ int run_eval(const CommandLine& given) {
   print_results(line, kept.targets(data, experiment.params.outputs, evaluator->kept()), results,
                 text(set.name, ": ", results_text(results, experiment, set.name), "  (", data.source, ", ",
                      evaluator->samples_counted(), " samples)"));
-  if (!line.of_verb.sheet.empty()) write_worst(line, data, set.split, outcome_of(evaluator->kept()));
+  if (!line.of_verb.sheet.empty()) write_worst(line, experiment, data, kept, evaluator->kept());
   if (!std::isfinite(results.at("cost")))
     fail(ErrorKind::diverged, path, ": the cost on the ", set.name, " set is ", not_finite_words(results.at("cost")));
   return 0;
-}
-
-// Numbers of a sample's target or output in the units of the data, whose means KeptOutputs leaves out.
-std::vector<double> values_of(const std::vector<double>& from, int64_t row, int64_t width, const Standard& standard) {
-  std::vector<double> out(from.begin() + row, from.begin() + row + width);
-  const size_t known = standard.means.size();
-  for (size_t k = 0; k < out.size() && known > 0 && out.size() % known == 0; ++k) out[k] += standard.means[k % known];
-  return out;
-}
-
-// Samples of a page's pictures: of a class its name, the predicted one and that one's output; else target and output.
-nlohmann::json samples_json(const std::vector<int64_t>& samples, const Split& split, const Outcome& outcome,
-                            const Data& data) {
-  constexpr int64_t kMostValues = 8;
-  nlohmann::json out = nlohmann::json::array();
-  for (const int64_t sample : samples) {
-    nlohmann::json& one = out.emplace_back(nlohmann::json{{"sample", split.number(sample)}});
-    if (const std::string path = path_of(split, sample); !path.empty()) one["file"] = path;
-    const auto row = sample * outcome.width;
-    if (data.classes > 0) {
-      const int64_t predicted = largest_at(outcome.y, outcome.width, sample);
-      one["class"] = name_at(data.class_names, largest_at(outcome.t, outcome.width, sample));
-      one["predicted"] = name_at(data.class_names, predicted);
-      one["output"] = outcome.y[size_t(row + predicted)];
-    } else if (outcome.width <= kMostValues) {
-      one["target"] = values_of(outcome.t, row, outcome.width, data.target_standard);
-      one["output"] = values_of(outcome.y, row, outcome.width, data.target_standard);
-    }
-  }
-  return out;
-}
-
-// So many samples from all over a set, at equal distances.
-std::vector<int64_t> spread_samples(int64_t size, int64_t most) {
-  std::vector<int64_t> out;
-  const int64_t count = std::min(size, most);
-  for (int64_t i = 0; i < count; ++i) out.push_back(i * size / count);
-  return out;
 }
 
 // Draws sheets of the first convolutions, for a page about a checkpoint.
@@ -280,35 +209,41 @@ std::vector<std::string> write_guided(const Experiment& experiment, const Data& 
   return said;
 }
 
+// Whether there is anything to write about single samples or classes.
+bool has_evaluation(const Experiment& experiment, const Data& data, const EvaluatedSet& set) {
+  const KeptOutcome kept(experiment, data, set, true);
+  return experiment.cost() && (kept.has_report() || kept.has_samples());
+}
+
 // Writes eval.json and its sheets into the folder. Without `guided` returns nothing; otherwise sheets of guided
 // backpropagation are written, too, and warnings are returned.
 std::vector<std::string> write_evaluation(const std::string& checkpoint, const OpenedRun& opened,
                                           const Experiment& experiment, const Data& data, const RunOptions& options,
                                           const std::string& folder, bool guided) {
   const EvaluatedSet set = set_at_end(data);
-  const KeptOutcome kept(data, set);
+  const KeptOutcome kept(experiment, data, set, true);
   Variables variables;
   const SlowNote note(text("evaluating ", checkpoint, " ..."));
   Evaluator evaluator(experiment, layout_of(data), set, step_options(options, experiment.params), variables, false,
-                      device_options(options, experiment), kept.metric());
+                      device_options(options, experiment), kept.metrics());
   restore_variables(sound_weights(opened, checkpoint), checkpoint, variables, true);
   variables.to_device();
   const auto results = evaluator.run();
   if (results.empty()) return {};  // a signal came
-  const Outcome outcome = kept.has_outputs() ? outcome_of(evaluator.kept()) : Outcome();
+  const ShownSamples shown(kept, data, experiment.params.outputs, evaluator.kept());
   nlohmann::json out = {{"checkpoint", file_name_of(checkpoint)},
                         {"set", set.name},
                         {"samples", evaluator.samples_counted()},
                         {"results", results}};
-  out["report"] = reports_json(kept.targets(data, experiment.params.outputs, evaluator.kept()));
-  if (data.targets.empty() && outcome.size() == set.split.size()) {
+  if (kept.has_report()) out["report"] = reports_json(kept.targets(data, experiment.params.outputs, evaluator.kept()));
+  if (shown.complete()) {
     const bool pictures = data.is_image() && (data.sample[0] == 1 || data.sample[0] == 3);
     const auto add = [&](const char* key, const std::vector<int64_t>& samples, const char* file) {
-      out[key] = samples_json(samples, set.split, outcome, data);
+      out[key] = shown.json(samples);
       if (pictures) write_sample_sheet(samples_at(set.split, samples, data), data, join_path(folder, file));
     };
-    add("worst", worst_samples(outcome, data.classes > 0, kSheetImages), kWorstFile);
-    add("predictions", spread_samples(set.split.size(), kSheetImages / 2), kPredictionsFile);
+    add("worst", shown.worst(kSheetImages), kWorstFile);
+    add("predictions", shown.spread(kSheetImages / 2), kPredictionsFile);
   }
   const std::string content = out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   AtomicFile file(join_path(folder, kEvaluationFile));
@@ -330,8 +265,7 @@ std::string checkpoint_to_evaluate(const RunOptions& options) {
 std::string write_run_evaluation(const CommandLine& line, const Experiment& experiment, const Data& data,
                                  const RunOptions& options) {
   const EvaluatedSet set = set_at_end(data);
-  if (options.run_folder.empty() || set.split.size() == 0 || !experiment.cost() || !KeptOutcome(data, set).any())
-    return "";
+  if (options.run_folder.empty() || set.split.size() == 0 || !has_evaluation(experiment, data, set)) return "";
   const std::string path = checkpoint_to_evaluate(options);
   if (path.empty()) return "";
   try {
@@ -361,7 +295,7 @@ std::vector<std::string> write_checkpoint_evaluation(const CommandLine& line, co
     const FormerRun former{opened.run, false, may_fetch(line, options), read_limits(line, opened, path)};
     const Data data = load_data(*opened.experiment, options, options.spec_dir, &former);
     const EvaluatedSet set = set_at_end(data);
-    if (set.split.size() == 0 || !opened.experiment->cost() || !KeptOutcome(data, set).any())
+    if (set.split.size() == 0 || !has_evaluation(*opened.experiment, data, set))
       return {text("note: ", path,
                    ": no evaluation: it has no test samples, or its outputs are not compared one by one ",
                    "with classes or values")};

@@ -130,11 +130,12 @@ std::vector<std::string> add_sets(NpzWriter& npz, const OpenedRun& opened, const
     const SlowNote note(text("computing the predictions of the ", all.name, " set ..."));
     const StepOptions step = step_options(options, experiment.params);
     Evaluator evaluator(experiment, layout_of(data), {split, all.name}, step, variables, false,
-                        device_options(options, experiment), &kKept);
+                        device_options(options, experiment), {&kKept});
     restore_variables(sound_weights(opened, checkpoint), checkpoint, variables, true);
     variables.to_device();
     if (evaluator.run().empty()) return {};  // a signal came
-    const KeptRows rows(evaluator.kept(), split, step.batch);
+    const std::vector<std::vector<double>> none;
+    const KeptRows rows(evaluator.kept().empty() ? none : evaluator.kept()[0], split, step.batch);
     if (rows.empty()) fail(ErrorKind::config, "the outputs of the net are not compared one by one with the targets");
     add_set(npz, name, rows, experiment, data, split, step.dtype == DType::f64 ? DType::f64 : DType::f32);
     out.push_back(text(rows.samples().size(), " ", all.name));

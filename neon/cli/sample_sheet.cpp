@@ -67,6 +67,10 @@ std::vector<int64_t> worst_samples(const Outcome& outcome, bool of_classes, int6
     }
     badness.push_back(sum);
   }
+  return worst_first(badness, most);
+}
+
+std::vector<int64_t> worst_first(const std::vector<double>& badness, int64_t most) {
   std::vector<int64_t> order(badness.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, [&](int64_t a, int64_t b) { return badness[size_t(a)] > badness[size_t(b)]; });

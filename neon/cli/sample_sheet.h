@@ -22,8 +22,9 @@ void write_sample_sheet(const Tensor& samples, const SampleMeaning& meaning, con
 // The samples of these numbers, read one by one where they are streamed.
 Tensor samples_at(const Split& split, const std::vector<int64_t>& numbers, const SampleMeaning& meaning);
 
-// At most so many samples, the worst first: of classes those whose true class has the least output, of values those
-// whose outputs are furthest from the targets.
+// At most so many samples, the worst first: those of the largest numbers; of classes those whose true class has the
+// least output, of values those whose outputs are furthest from the targets.
+std::vector<int64_t> worst_first(const std::vector<double>& badness, int64_t most);
 std::vector<int64_t> worst_samples(const Outcome& outcome, bool of_classes, int64_t most);
 
 }  // namespace neon

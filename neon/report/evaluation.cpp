@@ -135,6 +135,26 @@ std::string share_text(const PageJson& value) {
   return value.is_null() ? "not finite" : formatted("%.4g", value.get<double>());
 }
 
+std::string listed(const Found& from) {
+  std::string out;
+  for (const Found& one : from.items()) out += text(out.empty() ? "" : ", ", one.words());
+  return out.empty() ? "none" : out;
+}
+
+// A target beside the output for it, in lines that begin with `begin`.
+void add_sides(const Found& one, const std::string& begin, std::vector<std::string>& lines) {
+  if (one.has("class")) {
+    const std::string of = one.at("class").words(), predicted = one.at("predicted").words();
+    lines.push_back(text(begin, of, of == predicted ? ", right" : text(", taken for ", predicted)));
+    return;
+  }
+  if (one.has("labels")) lines.push_back(text(begin, listed(one.at("labels"))));
+  if (one.has("labels")) lines.push_back(text(begin, "predicted ", listed(one.at("predicted"))));
+  for (const char* side : {"target", "output"})
+    if (one.has(side))
+      for (const Found& value : one.at(side).items()) lines.push_back(text(begin, side, ' ', share_text(value.real())));
+}
+
 // Captions name the true class, the predicted one and its output, or give targets and outputs of values.
 ReportedSamples samples_of(const Found& file, const char* key) {
   ReportedSamples out;
@@ -143,9 +163,10 @@ ReportedSamples samples_of(const Found& file, const char* key) {
     std::vector<std::string>& lines = out.captions.emplace_back();
     if (!one.has("class")) {
       lines.push_back(one.has("file") ? one.at("file").words() : text("sample ", one.at("sample").whole()));
-      for (const char* side : {"target", "output"})
-        if (one.has(side))
-          for (const Found& value : one.at(side).items()) lines.push_back(text(side, ' ', share_text(value.real())));
+      if (one.has("cost")) lines.push_back(text("cost ", share_text(one.at("cost").real())));
+      add_sides(one, "", lines);
+      if (one.has("targets"))
+        for (const auto& [name, target] : one.at("targets").entries()) add_sides(target, name + ": ", lines);
       continue;
     }
     const std::string of = one.at("class").words(), predicted = one.at("predicted").words();
@@ -166,7 +187,7 @@ ReportedEvaluation read_evaluation(std::string_view content, const std::string& 
                   {"set", file.at("set").words()},
                   {"samples", file.at("samples").whole()},
                   {"results", PageJson::object()},
-                  {"reports", reports_of(file.at("report"))}};
+                  {"reports", file.has("report") ? reports_of(file.at("report")) : PageJson::array()}};
   for (const auto& [name, value] : file.at("results").entries()) out["results"][name] = value.real();
   return {out.dump(-1, ' ', false, PageJson::error_handler_t::replace), samples_of(file, "worst"),
           samples_of(file, "predictions")};

@@ -64,16 +64,16 @@ EvaluationSteps steps_of_evaluation(const DataLayout& layout, const SampleBucket
 
 Evaluator::Evaluator(const Experiment& experiment, const TrainedPhase& phase, const DataLayout& layout,
                      const EvaluatedSet& set, StepOptions options, Variables& variables, bool running_means,
-                     const DeviceOptions& device, const Metric* kept)
+                     const DeviceOptions& device, const std::vector<const Metric*>& kept)
     : phase_(phase),
       metrics_(phase.of_spec ? experiment.metrics() : std::vector<const Metric*>{}),
       reset_period_(options.reset_period),
-      keeps_(kept && phase.of_spec && !phase.source.rule),
+      keeps_(phase.of_spec && !phase.source.rule ? kept.size() : 0),
       set_(set),
       source_(variables),
       running_means_(running_means),
       ranks_(device.program.ranks) {
-  if (keeps_) metrics_.push_back(kept);
+  metrics_.insert(metrics_.end(), kept.begin(), kept.begin() + std::ptrdiff_t(keeps_));
   const RankOf of = ranks_ ? ranks_->of() : RankOf();
   batch_ = batch_of_evaluation(layout, options, set.split.size(), of.ranks);
   options.share = share_ = share_of(batch_, batch_, of);
@@ -220,7 +220,7 @@ std::map<std::string, double> Evaluator::run() {
     const auto numbers = metrics[m]->finish(sums[m], counted);
     for (size_t j = 0; j < results.size(); ++j) out[results[j].name] = numbers[j];
   }
-  if (keeps_) kept_ = std::move(sums[metrics.size() - 1]);
+  kept_.assign(sums.begin() + std::ptrdiff_t(metrics.size() - keeps_), sums.begin() + std::ptrdiff_t(metrics.size()));
   for (size_t i = 0; i < of_rule.size(); ++i) out[of_rule[i].name] = sums[metrics.size() + i].at(0).at(0) / counted;
   return out;
 }

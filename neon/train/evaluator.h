@@ -24,18 +24,21 @@ class Evaluator {
  public:
   // Evaluates the net of a phase. `variables` are those of the training, or any others with the same parameters. With
   // `running_means` (a spec's ema) the arrays NAME/ema of weights and statistics are used in place of NAME. The set's
-  // split must outlive this. `kept` is measured beside the metrics of the spec; kept() has its sums.
+  // split must outlive this. The metrics `kept` are measured beside those of
+  // the spec; kept() has their sums.
   Evaluator(const Experiment& experiment, const TrainedPhase& phase, const DataLayout& layout, const EvaluatedSet& set,
             StepOptions options, Variables& variables, bool running_means, const DeviceOptions& device,
-            const Metric* kept = nullptr);
+            const std::vector<const Metric*>& kept = {});
   Evaluator(const Experiment& experiment, const DataLayout& layout, const EvaluatedSet& set, StepOptions options,
-            Variables& variables, bool running_means, const DeviceOptions& device, const Metric* kept = nullptr)
+            Variables& variables, bool running_means, const DeviceOptions& device,
+            const std::vector<const Metric*>& kept = {})
       : Evaluator(experiment, experiment.last_phase(), layout, set, std::move(options), variables, running_means,
                   device, kept) {}
   // Each rank of several (DeviceOptions) passes its share of the samples, and gets the results of all samples.
   // "cost" and the names of the metrics. Empty: a signal came while samples were being read.
   std::map<std::string, double> run();
-  const std::vector<std::vector<double>>& kept() const { return kept_; }
+  // The sums of `kept`, in its order; empty where the net is not measured by metrics.
+  const std::vector<std::vector<std::vector<double>>>& kept() const { return kept_; }
   // Samples that the last run's numbers are of: without bad images that were left out. A data error where none is left.
   int64_t samples_counted() const;
   // Samples that a run passes through the net, each of its views counted.
@@ -52,10 +55,10 @@ class Evaluator {
   int depth() const;
   void add_all_ranks(double& cost, double& counted, std::vector<std::vector<std::vector<double>>>& sums) const;
   const TrainedPhase& phase_;
-  std::vector<const Metric*> metrics_;  // none of a rule, which has results of its own; then the one that is kept
+  std::vector<const Metric*> metrics_;  // none of a rule, which has results of its own; then those that are kept
   const int64_t reset_period_;
-  const bool keeps_;
-  std::vector<std::vector<double>> kept_;
+  const size_t keeps_;  // the last ones of metrics_
+  std::vector<std::vector<std::vector<double>>> kept_;
   const EvaluatedSet set_;
   int64_t batch_, views_ = 1;
   BatchShare share_;  // of a batch, that this rank computes

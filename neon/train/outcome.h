@@ -24,6 +24,20 @@ class KeptOutputs : public Metric {
   std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override { return {y, t, weight}; }
 };
 
+// Keeps the cost of each sample of an evaluation. It is in no registry.
+class SampleCosts : public Metric {
+ public:
+  const void* params_address() const override { return nullptr; }
+  std::vector<Result> results() const override { return {}; }
+  bool keeps_samples() const override { return true; }
+  bool of_costs() const override { return true; }
+  std::vector<double> finish(const std::vector<std::vector<double>>&, double) const override { return {}; }
+  std::string objection(int64_t, int64_t) const override { return ""; }
+
+ protected:
+  std::vector<Expr> partial(Expr, Expr, Expr) const override { return {}; }
+};
+
 // Outputs and targets (n, width) of samples that count, row by row.
 struct Outcome {
   int64_t width = 0;

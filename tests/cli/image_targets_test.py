@@ -68,6 +68,39 @@ class ImageTargets(Case):
         again = json.loads(self.neon("eval", "m", "test.csv", "--format", "json").out)
         self.assertEqual(again, results)
 
+    def test_the_worst_samples_are_those_of_the_highest_cost(self):
+        del self.environment["NEON_NO_RUN_FOLDER"]
+        parts = self.write_lists()
+        self.neon("-r", "1", "--set", "optimizer.Adam.learning_rate=0", self.write("s.yaml", SPEC))
+        x, age, breed, tags = parts["test"]
+        mean, deviation = parts["list"][1].mean(), parts["list"][1].std()
+        z = WEIGHT * x.sum((1, 2, 3))
+        p = 1 / (1 + np.exp(-z))[:, None]
+        costs = (0.5 * (z - (age - mean) / deviation) ** 2 + 0.5 * np.log(3) - np.sum(np.where(tags, np.log(p), np.log(1 - p)), 1))
+        found = json.loads(self.read("runs/s-1/eval.json"))
+        self.assertEqual([one["sample"] for one in found["worst"]], list(np.argsort(-costs)))
+        self.assertEqual([one["sample"] for one in found["predictions"]], list(range(10)))
+        for one in found["worst"]:
+            i = one["sample"]
+            self.assertEqual(one["file"], f"test-{i}.png")
+            self.assertAlmostEqual(one["cost"], costs[i], delta=1e-4)
+            of = one["targets"]
+            self.assertAlmostEqual(of["age"]["target"][0], age[i], delta=1e-4)
+            self.assertAlmostEqual(of["age"]["output"][0], z[i] * deviation + mean, delta=1e-4)
+            self.assertEqual((of["breed"]["class"], of["breed"]["predicted"]), (BREEDS[breed[i]], BREEDS[0]))
+            self.assertEqual(of["tags"]["labels"], [tag for tag, there in zip(TAGS, tags[i]) if there])
+            self.assertEqual(of["tags"]["predicted"], TAGS)  # z is above 0
+        sheet = support.png_pixels(self.read("runs/s-1/worst.png"))
+        for place, one in enumerate(found["worst"]):
+            top, left = 2 + place // 8 * (SHAPE[0] + 2), 2 + place % 8 * (SHAPE[1] + 2)
+            np.testing.assert_array_equal(sheet[top:top + SHAPE[0], left:left + SHAPE[1]], np.rint(255 * x[one["sample"]]))
+        said = self.neon("eval", "runs/s-1", "--sheet", "w.png", "--count", "3").err
+        for i in np.argsort(-costs)[:3]:
+            self.assertIn(f"  test-{i}.png: cost {costs[i]:.4g}\n", said)
+        page = self.read("runs/s-1/report.html").decode()
+        self.assertIn("Worst samples", page)
+        self.assertIn("breed: pug, taken for beagle", page)
+
     def test_it_learns_and_predicts(self):
         parts = self.write_lists("\t", "tsv")
         spec = self.write("s.yaml", SPEC.replace(".csv", ".tsv").replace("init: {Constant: 0.01}", "init: Kaiming"))

@@ -163,6 +163,21 @@ class Classes(Case):
             self.assertAlmostEqual(got["Top1Misclass"], (true != found).mean(), delta=1e-9)
             self.assertAlmostEqual(got["MeanIoU"], np.mean(ious), delta=1e-9)
 
+    def test_the_worst_reconstructions(self):
+        """A sheet of an autoencoder's samples, whose costs are mean squares by NumPy."""
+        x, x_test = (np.random.default_rng(seed).uniform(0, 1, (n, 1, 8, 6)).astype("f4") for n, seed in ((20, 1), (7, 2)))
+        np.savez(self.path("d.npz"), x_train=x, x_test=x_test)
+        self.neon("-r", "1", "-s", "m", self.spec(SPEC, dataset="{NPZ: {path: d.npz, autoencoder: true}}", epochs="1",
+                                                  optimizer="{GradientDescentMomentum: {learning_rate: 0}}"))
+        costs = np.square(0.5 * x_test.astype("f8")).mean((1, 2, 3)) / 2
+        lines = self.neon("eval", "m", "--sheet", "s.png", "--count", "5").err.splitlines()
+        order = np.argsort(-costs)[:5]
+        self.assertEqual(lines, ["wrote s.png: the 5 worst samples, row by row", *(f"  sample {i}: cost {costs[i]:.4g}" for i in order)])
+        sheet = support.png_pixels(self.read("s.png"))
+        shown = x_test[order]
+        for place, image in enumerate(np.rint(255 * (shown - shown.min()) / (shown.max() - shown.min()))):
+            np.testing.assert_array_equal(sheet[2:10, 2 + 8 * place:8 + 8 * place].squeeze(), image[0])
+
     def test_a_report_counts_pixels(self):
         """By NumPy's counts, in batches of 10 of which the last has 7; a class that no pixel has counts in no mean."""
         (x, y), (x_test, y_test) = self.data(), self.data(17, seed=4)
@@ -193,10 +208,13 @@ class Classes(Case):
         self.assertRegex(text, r"(?m)^class +precision +recall +f1 +iou +pixels$")
         self.assertRegex(text, rf"(?m)^0 .* {support[0]}$")
         self.assertRegex(text, rf"(?m)^1  +{counts[1][0]} +{counts[1][1]} +{counts[1][2]} *$")
-        self.refused(2, "eval", "m", "--sheet", "s.png", says="option --sheet")
         self.neon("-r", "1", "s.yaml", environment={"NEON_NO_RUN_FOLDER": ""})
-        with open(self.path("runs/s-1/eval.json")) as file:
-            self.assertEqual(np.sum(json.load(file)["report"]["confusion"]), 17 * 30)
+        stored = json.loads(self.read("runs/s-1/eval.json"))
+        self.assertEqual(np.sum(stored["report"]["confusion"]), 17 * 30)
+        right = np.take_along_axis(softmax(self.logits(x_test)), truth.reshape(17, 1, 6, 5).astype(int), 1)
+        costs = -np.log(right).mean((1, 2, 3))  # of the run in f64, whose seed is the same
+        self.assertEqual([one["sample"] for one in stored["worst"]], list(np.argsort(-costs)))
+        np.testing.assert_allclose([one["cost"] for one in stored["worst"]], -np.sort(-costs), rtol=1e-4)
         self.assertIn('"iou"', self.read("runs/s-1/report.html").decode())
 
     def test_a_step_follows_the_mean_over_pixels(self):
