@@ -8,8 +8,7 @@ Tensor grey_of(const Tensor& rgb) {
   Tensor out(DType::u8, {rgb.shape()[0], rgb.shape()[1], 1});
   const auto from = rgb.as<uint8_t>();
   const auto grey = out.as<uint8_t>();
-  for (size_t i = 0; i < grey.size(); ++i)
-    grey[i] = uint8_t((19595u * from[3 * i] + 38470u * from[3 * i + 1] + 7471u * from[3 * i + 2] + 32768u) >> 16);
+  for (size_t i = 0; i < grey.size(); ++i) grey[i] = grey_of(from[3 * i], from[3 * i + 1], from[3 * i + 2]);
   return out;
 }
 

@@ -7,7 +7,11 @@
 
 namespace neon {
 
-// (H,W,3) u8 -> (H,W,1), the grey of libjpeg: Y by ITU-R BT.601 in 16 bits.
+// The grey of libjpeg: Y by ITU-R BT.601 in 16 bits.
+inline uint8_t grey_of(unsigned red, unsigned green, unsigned blue) {
+  return uint8_t((19595u * red + 38470u * green + 7471u * blue + 32768u) >> 16);
+}
+// (H,W,3) u8 -> (H,W,1)
 Tensor grey_of(const Tensor& rgb);
 
 // x (H,W,C + 1) u8, whose last channel is the opacity -> (H,W,C) on black. Numbers are taken as they are shown, as

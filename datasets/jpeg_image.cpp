@@ -11,6 +11,7 @@
 #include <cstring>
 #include <vector>
 
+#include "datasets/image_colours.h"
 #include "datasets/image_part.h"
 
 namespace neon {
@@ -24,6 +25,18 @@ constexpr int kMostScans = 500;
 constexpr size_t kUnevenPlace = 8, kApart = 32;
 constexpr size_t kLinesAtOnce = 4;  // of which the library gives two a call where colours have half the height
 constexpr int64_t kMargin = 2;      // columns for each of colours of half the size, which are interpolated between two
+
+constexpr int kInks = 4;  // colours of a JPEG for print: cyan, magenta, yellow, black
+
+// Such files have 255 for no ink, as Adobe's programs write them. So the product of an ink and black is a colour.
+void put_inks(const JSAMPLE* inks, size_t width, size_t channels, uint8_t* to) {
+  for (size_t x = 0; x < width; ++x, inks += kInks, to += channels) {
+    const auto colour = [&](int c) { return uint8_t((unsigned(inks[c]) * inks[3] + 127) / 255); };
+    const uint8_t rgb[3] = {colour(0), colour(1), colour(2)};
+    if (channels == 3) std::memcpy(to, rgb, 3);
+    else *to = grey_of(rgb[0], rgb[1], rgb[2]);
+  }
+}
 
 // libjpeg, which reports errors by longjmp: no function between setjmp and the library may own anything.
 class Decoder {
@@ -55,13 +68,13 @@ class Decoder {
     const int64_t height = info_.image_height, width = info_.image_width;
     if (height * width > kMostPixels)
       fail(ErrorKind::data, source_, ": ", width, " x ", height, " pixels are more than ", kMostPixels);
-    if (info_.num_components == 4)
-      fail(ErrorKind::data, source_, ": a JPEG of four colours (CMYK), expected grey or RGB; convert it");
   }
 
   // The size of the pixels to come.
   ImageSize begin(int channels, int64_t denominator) {
-    info_.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    channels_ = size_t(channels);
+    inks_ = info_.num_components == kInks;
+    info_.out_color_space = inks_ ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     info_.scale_denom = unsigned(denominator);
     errors_.in_pixels = true;
     if (!start()) stop("no readable JPEG");
@@ -82,7 +95,7 @@ class Decoder {
   }
 
   void pixels(Resizer& resizer) {
-    if (!read_rows(resizer) || errors_.damaged) stop("damaged JPEG");
+    if (!(inks_ ? read_inks(resizer) : read_rows(resizer)) || errors_.damaged) stop("damaged JPEG");
   }
 
   ImageSize size() const { return {int64_t(info_.image_height), int64_t(info_.image_width)}; }
@@ -132,17 +145,42 @@ class Decoder {
     jpeg_crop_scanline(&info_, &offset, &count);
     return true;
   }
-  bool read_rows(uint8_t* to) {
+  // Room for some decoded lines.
+  void make_lines(JSAMPROW (&rows)[kLinesAtOnce]) {
     const size_t row = size_t(info_.output_width) * size_t(info_.output_components);
     const size_t apart = (row + kApart - 1) / kApart * kApart;
     lines_.resize(kUnevenPlace + kLinesAtOnce * apart);
-    JSAMPROW rows[kLinesAtOnce];
     for (size_t k = 0; k < kLinesAtOnce; ++k) rows[k] = lines_.data() + kUnevenPlace + k * apart;
+  }
+  void put_line(const JSAMPLE* from, uint8_t* to) const {
+    if (inks_) put_inks(from, info_.output_width, channels_, to);
+    else std::memcpy(to, from, info_.output_width * channels_);
+  }
+  bool read_rows(uint8_t* to) {
+    const size_t row = size_t(info_.output_width) * channels_;
+    JSAMPROW rows[kLinesAtOnce];
+    make_lines(rows);
     if (setjmp(errors_.escape)) return false;
     while (info_.output_scanline < info_.output_height) {
       uint8_t* at = to + info_.output_scanline * row;
       const JDIMENSION count = jpeg_read_scanlines(&info_, rows, kLinesAtOnce);
-      for (JDIMENSION k = 0; k < count; ++k, at += row) std::memcpy(at, rows[k], row);
+      for (JDIMENSION k = 0; k < count; ++k, at += row) put_line(rows[k], at);
+    }
+    jpeg_finish_decompress(&info_);
+    return true;
+  }
+  bool read_inks(Resizer& resizer) {
+    JSAMPROW rows[kLinesAtOnce];
+    make_lines(rows);
+    if (setjmp(errors_.escape)) return false;
+    while (info_.output_scanline < info_.output_height) {
+      const int wanted = int(std::min<JDIMENSION>(Resizer::kAtOnce, info_.output_height - info_.output_scanline));
+      for (int got = 0; got < wanted;) {
+        const auto most = JDIMENSION(std::min<int>(kLinesAtOnce, wanted - got));
+        const JDIMENSION count = jpeg_read_scanlines(&info_, rows, most);
+        for (JDIMENSION k = 0; k < count; ++k) put_line(rows[k], resizer.line(got++));
+      }
+      resizer.add(wanted);
     }
     jpeg_finish_decompress(&info_);
     return true;
@@ -165,7 +203,8 @@ class Decoder {
   Errors errors_;
   jpeg_progress_mgr monitor_{};
   jpeg_decompress_struct info_{};
-  bool made_ = false;
+  bool made_ = false, inks_ = false;
+  size_t channels_ = 3;  // of the pixels to come
   std::vector<uint8_t> lines_;
 };
 

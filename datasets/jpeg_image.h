@@ -14,9 +14,10 @@ bool is_jpeg(std::string_view bytes);
 // From the header alone.
 ImageSize jpeg_size(std::string_view bytes, const std::string& source);
 
-// (H, W, channels) u8: 1 channel is grey, 3 are RGB. With a denominator of 2, 4 or 8 one pixel stands for that many
-// each way; the last may have fewer. Throws a data error that names `source` for what is no JPEG, damaged or truncated
-// (libjpeg only warns of that, and makes the rest up), of four colours (CMYK), or of more than 2^26 pixels.
+// (H, W, channels) u8: 1 channel is grey, 3 are RGB; colours of print (CMYK) become these. With a denominator of 2, 4
+// or 8 one pixel stands for that many each way; the last may have fewer. Throws a data error that names `source` for
+// what is no JPEG, damaged or truncated (libjpeg only warns of that, and makes the rest up), or of more than 2^26
+// pixels.
 Tensor read_jpeg(std::string_view bytes, int channels, int64_t denominator, const std::string& source);
 
 // The largest denominator that leaves both sides as many pixels as wanted; 1 where no size is given.
