@@ -1,6 +1,7 @@
 #include "datasets/csv_targets.h"
 
 #include <algorithm>
+#include <set>
 
 #include "datasets/column_code.h"
 #include "datasets/f32_steps.h"
@@ -30,6 +31,23 @@ FailAtLabel fail_in(const Table& table, size_t k) {
 std::string_view trimmed(std::string_view of) {
   const size_t first = of.find_first_not_of(' ');
   return first == of.npos ? std::string_view() : of.substr(first, of.find_last_not_of(' ') + 1 - first);
+}
+
+// The mark that may stand between labels where none of the cells has ';': its pieces are at most half as many texts as
+// the cells. Else "".
+std::string other_label_mark(const std::vector<std::string_view>& cells) {
+  if (std::ranges::any_of(cells, [](std::string_view cell) { return cell.find(';') != cell.npos; })) return "";
+  const std::set<std::string_view> whole(cells.begin(), cells.end());
+  for (const char mark : {'|', ',', '/', ' '}) {
+    std::set<std::string_view> pieces;
+    for (std::string_view rest : whole)
+      for (size_t end = 0; end != rest.npos && !rest.empty(); rest.remove_prefix(std::min(end, rest.size() - 1) + 1)) {
+        end = rest.find(mark);
+        pieces.insert(rest.substr(0, end));
+      }
+    if (2 * pieces.size() <= whole.size()) return {mark};
+  }
+  return "";
 }
 
 // The labels of a cell, "red; round", in which none may be empty; an empty cell has none.
@@ -62,7 +80,14 @@ CsvTargets::CsvTargets(const CsvParams& params, const Table& table, const DataCo
       if (name_of(kind) == params.targets[k].second) column.target.kind = kind;
     if (column.target.kind == TargetKind::number) continue;
     know(column, context);
-    if (!column.classes) learn(column, table, k, context.some_classes);
+    if (!column.classes) {
+      learn(column, table, k, context.some_classes);
+      if (const std::string mark = other_label_mark(table.targets[k]);
+          column.target.kind == TargetKind::labels && !mark.empty())
+        context.note(text(table.path, ": ", table.target_text(k),
+                          ": no cell has ';', which stands between labels, and ", in_quotes(mark),
+                          " may be meant so; write red;round for the labels red and round"));
+    }
     column.target.names = column.classes->names();
     column.target.width = int64_t(column.target.names.size());
   }

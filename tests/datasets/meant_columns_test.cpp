@@ -67,6 +67,24 @@ TEST_CASE("numbers of rows are left out where the name says so, too") {
   CHECK(coded(rows("No.", 0, 1), {{"test", "0"}}, kRulesOfMeantCells - 1).data.sample == Shape{2});
 }
 
+TEST_CASE("labels between other marks than ';' are noted") {
+  const auto noted = [](const std::string& mark) {
+    std::string out = "x,y\n";
+    for (int i = 1; i < 16; ++i) {
+      std::string cell;
+      for (int bit = 0; bit < 4; ++bit)
+        if (i >> bit & 1) cell += (cell.empty() ? "" : mark) + text("l", bit);
+      out += text(i * i % 7, ",\"", cell, "\"\n");
+    }
+    return join(coded(out, {{"test", "0"}, {"targets", "{y: labels}"}}).notes, "\n");
+  };
+  CHECK(noted(";").empty());
+  CHECK(noted("-").empty());
+  for (const char* mark : {",", "|", "/", " "})
+    CHECK_THAT(noted(mark),
+               Catch::Contains(text("no cell has ';', which stands between labels, and '", mark, "' may be")));
+}
+
 TEST_CASE("numbers with a unit, and durations, are refused") {
   const auto cells = [](auto&& cell) {
     std::string out = "w,x,y\n";
