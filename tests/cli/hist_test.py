@@ -163,6 +163,9 @@ class Hist(Case):
             self.assertEqual((data.shape, data.attrs["minibatch_freq"], file["hist"].attrs["time_markers"]), ((8, 4), 7, "minibatch"))
             self.assertTrue((data[:].sum(axis=0) == 32).all())
         self.assertIn("give one with -o FILE", self.neon(self.spec(callbacks="[Hist]")).err)
+        self.assertIn("give one with -o FILE", self.neon("check", "s.yaml").err)
+        del self.environment["NEON_NO_RUN_FOLDER"]
+        self.assertNotIn("-o FILE", self.neon("check", "s.yaml").err)  # a run writes run.h5
         self.refused(2, self.spec(callbacks="[Hist: {tensors: []}]"), says="Hist: tensors names no array")
 
     def test_histograms_that_cannot_be(self):
