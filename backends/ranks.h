@@ -83,17 +83,19 @@ class Ranks {
   void sum(std::span<double> numbers);
 
  private:
+  friend class WorkAlone;
   const RankOf of_;
+  int alone_ = 0;  // how often WorkAlone is there
 };
 
 // While it lives, the rank does what the others have no part in. `ranks` may be null.
 class WorkAlone {
  public:
   explicit WorkAlone(Ranks* ranks) : ranks_(ranks) {
-    if (ranks_) ranks_->set_alone(true);
+    if (ranks_ && ranks_->alone_++ == 0) ranks_->set_alone(true);
   }
   ~WorkAlone() {
-    if (ranks_) ranks_->set_alone(false);
+    if (ranks_ && --ranks_->alone_ == 0) ranks_->set_alone(false);
   }
   WorkAlone(const WorkAlone&) = delete;
 

@@ -17,6 +17,7 @@
 #include "neon/core/cgroups.h"
 #include "neon/core/numa.h"
 #include "neon/core/threads.h"
+#include "neon/train/output_reader.h"
 
 namespace neon {
 
@@ -37,6 +38,17 @@ Place& own_place() {
   return place;
 }
 
+// A rank whose reader takes nothing, as a pager, has not hung. Returns whether whoever started it got a signal.
+bool wait_alone(bool waits) {
+  static std::unique_ptr<WorkAlone> alone;
+  Ranks* const ranks = own_ranks();
+  if (!ranks || gettid() != getpid()) return false;
+  if (!waits) alone.reset();
+  else if (!alone) alone = std::make_unique<WorkAlone>(ranks);
+  else ranks->set_alone(true);
+  return ranks->signal() != 0;
+}
+
 }  // namespace
 
 void join_ranks() {
@@ -53,6 +65,7 @@ void join_ranks() {
   Place& place = own_place();
   place.board = SharedBoard::open(descriptor);
   place.shared = std::make_unique<SharedRanks>(place.board, rank);
+  on_wait_for_reader(wait_alone);
 }
 
 Ranks* own_ranks() { return own_place().ranks(); }
@@ -104,7 +117,7 @@ void join_mpi_ranks() {
   forget_started_place();
   place.by = found->by;
   if (!place.started->leads()) be_silent(place);
-  if (place.started->size() > 1) return;
+  if (place.started->size() > 1) return on_wait_for_reader(wait_alone);
   place.started->end({});
   place.started.reset();
 }

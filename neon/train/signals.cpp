@@ -69,6 +69,8 @@ SignalGuard::~SignalGuard() {
 
 int stop_signal() { return has_ranks ? agreed : received; }
 
+bool stop_asked() { return received_at != 0; }
+
 int64_t agree_on_signals(Ranks& ranks, int64_t most) {
   const int own = received ? received.load() : ranks.signal();
   const double numbers[] = {double(own), double(most)};

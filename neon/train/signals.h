@@ -18,6 +18,9 @@ class SignalGuard {
 // signal on which they agreed last.
 int stop_signal();
 
+// Whether this process has received one, on which ranks may not have agreed yet; also after the guard is gone.
+bool stop_asked();
+
 // All ranks stop at the same step: the ranks agree on a signal that any of them got, or whoever started them, and on
 // the least of their numbers `most`, which this returns; 0 where there is a signal.
 int64_t agree_on_signals(Ranks& ranks, int64_t most);

@@ -13,12 +13,15 @@
 #include <set>
 
 #include "neon/core/message.h"
+#include "neon/train/output_reader.h"
 
 namespace neon {
 
 namespace {
 
-void put(std::FILE* stream, std::string_view bytes) { std::fwrite(bytes.data(), 1, bytes.size(), stream); }
+void put(std::FILE* stream, std::string_view bytes) {
+  if (wait_for_reader(fileno(stream))) std::fwrite(bytes.data(), 1, bytes.size(), stream);
+}
 
 bool is_set(const char* name) {
   const char* value = std::getenv(name);
@@ -136,6 +139,7 @@ void StatusLine::clear() {
 }
 
 void flush_results() {
+  if (!wait_for_reader(STDOUT_FILENO)) return;
   if (std::fflush(stdout) != 0 || std::ferror(stdout))
     fail(ErrorKind::failed, "results cannot be written to standard output: ", std::strerror(errno));
 }

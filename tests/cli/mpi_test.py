@@ -15,6 +15,7 @@ import ranks_faults_test
 import ranks_test
 import sharded_test
 import split_dense_test
+import stalled_output_test
 import support
 from mpi_case import MpiCase, main, ranks_in
 from ranks_test import IMAGES, NUMBERS, arrays
@@ -240,6 +241,33 @@ class Mpi(MpiCase):
             self.assertEqual(out.count("wrote m.safetensors"), 1)
             self.assertNotIn("neon: ", err)
             self.neon("eval", "-b", "cpu", "m.safetensors")
+
+    def test_a_signal_while_mpirun_reads_nothing(self):
+        """mpirun reads nothing before it hands a signal on, for as long as odls_base_sigkill_timeout says."""
+        command = [*self.mpirun(2), support.NEON, "-b", "cpu", "-r", "3", "-s", "m.safetensors", "--serialize", "1000000",
+                   self.spec(stalled_output_test.BRIEF)]
+        with open(self.path("err"), "wb") as err:
+            child = subprocess.Popen(command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
+                                     stdout=subprocess.PIPE, stderr=err, text=True)
+        self.addCleanup(child.kill)
+        while b"epoch 9" not in self.read("err"):
+            time.sleep(0.05)
+        child.send_signal(signal.SIGSTOP)
+        ids = ranks_in(self.folder)
+        before, written = -1, 0
+        while written != before:  # until rank 0 waits for mpirun
+            time.sleep(0.3)
+            before, written = written, int(self.read(f"/proc/{ids[0]}/io").split()[3])
+        for each in ids:
+            os.kill(each, signal.SIGTERM)
+        end = time.monotonic() + 5
+        while not os.path.exists(self.path("m.safetensors")) and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertTrue(os.path.exists(self.path("m.safetensors")))
+        child.send_signal(signal.SIGCONT)
+        _, out, _ = self.ended(child)
+        self.assertIn("stopped by SIGTERM", out)
+        self.neon("eval", "-b", "cpu", "m.safetensors")
 
     def test_a_build_without_mpi(self):
         """The program is a copy without the module beside it."""
