@@ -63,9 +63,4 @@ class ArchiveStore : public OpenStore {
 bool is_imagenet(const std::string& folder);
 std::unique_ptr<ImageStore> open_imagenet(const std::string& folder);
 
-// Macrobatches of neon 0.8 and 0.9: dataset_cache.pkl and data_batch_0 and so on, among the files `names` of the
-// folder. Its files are train/CLASS/IMAGE.jpg and val/CLASS/IMAGE.jpg; CLASS is a number.
-bool has_macrobatches(const std::string& folder);
-std::unique_ptr<ImageStore> open_macrobatches(const std::string& folder, const std::vector<std::string>& names);
-
 }  // namespace neon

@@ -1,5 +1,6 @@
 // ImageFolder: images whose folder is their class, or a file beside them, in a folder or in tar archives of it.
 #include "datasets/image_classes.h"
+#include "datasets/macrobatches.h"
 #include "datasets/test_images.h"
 
 namespace neon {
@@ -8,6 +9,7 @@ namespace {
 
 struct FolderParams : ImageParams {
   std::string path, test = "auto";
+  Macrobatches macrobatches;
   static void describe(auto&& p) {
     p("path", &FolderParams::path,
       "Folder or archive (.tar, .tar.gz, .tgz) with train/CLASS/IMAGE and test/CLASS/IMAGE, or with CLASS/IMAGE. Or "
@@ -19,6 +21,9 @@ struct FolderParams : ImageParams {
       "Images to test with where no folder is named test: auto (a fifth, the same with every seed), none, or a share "
       "as 0.1, drawn by the seed. They come from each class in proportion; files of the same bytes stay together.");
     ImageParams::describe(p);
+    p("macrobatches", &FolderParams::macrobatches,
+      "Macrobatches of neon 0.9 to use, where the folder has such: {ntrain: NUMBER, train_start: NUMBER, nval: NUMBER, "
+      "val_start: NUMBER}. Default: as dataset_cache.pkl says.");
   }
 };
 
@@ -51,7 +56,7 @@ class ImageFolder : public Parametrized<Dataset, FolderParams> {
     out.source = path;
     out.params = params;
     out.memory_share = common.memory_share;
-    out.store = open_image_store(path);
+    out.store = open_image_store(path, params.macrobatches);
     Arrangement arranged = arrange_images(*out.store, context.some_classes ? 1 : least_classes(), context);
     out.images = std::move(arranged.images);
     out.class_names = std::move(arranged.classes);

@@ -9,7 +9,9 @@
 #include "datasets/dataset.h"
 #include "datasets/file.h"
 #include "datasets/image.h"
+#include "datasets/macrobatches.h"
 #include "datasets/tar.h"
+#include "neon/core/key_error.h"
 #include "neon/core/message.h"
 #include "neon/core/nearest_file.h"
 #include "neon/core/paths.h"
@@ -157,12 +159,13 @@ std::unique_ptr<ImageStore> open_archives(const std::string& path, const std::ve
   return out;
 }
 
-std::unique_ptr<ImageStore> open_folder(const std::string& path) {
-  if (is_imagenet(path)) return open_imagenet(path);
+std::unique_ptr<ImageStore> open_folder(const std::string& path, const Macrobatches& chosen) {
+  if (is_imagenet(path) && !chosen.is_given()) return open_imagenet(path);
   auto out = std::make_unique<FolderStore>(path);
   const auto& names = out->names();
+  if (chosen.is_given()) return open_macrobatches(path, names, chosen);
   if (std::ranges::any_of(names, is_image_name)) return out;
-  if (has_macrobatches(path)) return open_macrobatches(path, names);
+  if (has_macrobatches(path)) return open_macrobatches(path, names, chosen);
   if (std::ranges::binary_search(names, "index.json") &&
       std::ranges::any_of(names, [](const std::string& name) { return name.ends_with(".shard"); }))
     fail(ErrorKind::data, path, ": is what neon data pack wrote; to read it: dataset: {Shards: {path: ", path, "}}");
@@ -175,10 +178,13 @@ std::unique_ptr<ImageStore> open_folder(const std::string& path) {
 
 }  // namespace
 
-std::unique_ptr<ImageStore> open_image_store(const std::string& path) {
+std::unique_ptr<ImageStore> open_image_store(const std::string& path, const Macrobatches& chosen) {
+  if (chosen.is_given() && !has_macrobatches(path))
+    fail_about("dataset", "macrobatches chooses among data_batch_0 and so on of neon 0.9, but ", printable(path),
+               " has no dataset_cache.pkl; leave macrobatches out");
   std::unique_ptr<ImageStore> out;
   if (folder_exists(path)) {
-    out = open_folder(path);
+    out = open_folder(path, chosen);
   } else if (is_pattern(path) && !file_exists(path)) {
     const auto archives = expand_pattern(path);
     if (archives.empty()) fail(ErrorKind::data, path, ": no archive matches");
@@ -196,6 +202,8 @@ std::unique_ptr<ImageStore> open_image_store(const std::string& path) {
   if (out->names().empty()) fail(ErrorKind::data, path, ": holds no file");
   return out;
 }
+
+std::unique_ptr<ImageStore> open_image_store(const std::string& path) { return open_image_store(path, Macrobatches()); }
 
 std::string find_image_store(const std::string& path, const DataContext& context, std::string& looked_for) {
   const std::vector<std::string> places = context.places_of(path);

@@ -10,6 +10,7 @@
 namespace neon {
 
 class TarReader;
+struct Macrobatches;
 
 constexpr size_t kFilesAtOnce = 4096;                  // next() gives no more
 constexpr int64_t kBytesAtOnce = int64_t(64) << 20;    // next() reads about so many of a packed archive
@@ -93,7 +94,9 @@ class OrderedStore : public ImageStore {
 };
 
 // Opens a folder of images or, if it has none, of archives; an archive; or several archives by a pattern
-// (archive_names.h). Throws a data error that names the path for anything else, or if it holds no file.
+// (archive_names.h). Throws a data error that names the path for anything else, or if it holds no file. It takes
+// the `chosen` macrobatches; a config error about them where the path holds none.
+std::unique_ptr<ImageStore> open_image_store(const std::string& path, const Macrobatches& chosen);
 std::unique_ptr<ImageStore> open_image_store(const std::string& path);
 
 // Finds the folder, file or pattern of a spec: absolute, or in the current folder, the spec's or the data folder. If it

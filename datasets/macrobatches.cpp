@@ -1,4 +1,6 @@
 // Macrobatches of neon 0.8 and 0.9: pickles of JPEG files and their labels, read in place.
+#include "datasets/macrobatches.h"
+
 #include <algorithm>
 #include <charconv>
 
@@ -24,14 +26,48 @@ int64_t number_of_batch(std::string_view name) {
   return error == std::errc() && rest == name.data() + name.size() ? out : -1;
 }
 
-// The number of the first macrobatch to validate with.
-int64_t first_to_validate(const std::string& folder) {
+// Fills what the spec leaves open from the cache. Counts that neither has stay open.
+void fill_from_cache(const std::string& folder, Macrobatches& out) {
   const std::string path = join_path(folder, kCache), content = read_file(path, kMostOfCache);
   const Pickle cache(content, path);
-  const PickleNode* const start = cache.find(cache.root(), "val_start");
-  if (!start || start->kind != PickleNode::Kind::integer)
-    fail(ErrorKind::data, path, ": has no val_start, the number of the first macrobatch to validate with");
-  return start->integer;
+  const auto fill = [&](const char* key, int64_t least, std::optional<int64_t>& member) {
+    if (member) return;
+    const PickleNode* const node = cache.find(cache.root(), key);
+    if (!node || node->kind == PickleNode::Kind::none) return;
+    if (node->kind != PickleNode::Kind::integer || node->integer < least)
+      fail(ErrorKind::data, path, ": ", key, " is no whole number from ", least);
+    member = node->integer;
+  };
+  fill("ntrain", 1, out.ntrain);
+  fill("train_start", 0, out.train_start);
+  fill("nval", 0, out.nval);
+  fill("val_start", 0, out.val_start);
+  if (!out.train_start) out.train_start = 0;
+  if (!out.val_start)
+    fail(ErrorKind::data, path, ": has no val_start, the number of the first macrobatch to validate with; to give it: ",
+         "macrobatches: {val_start: NUMBER}");
+}
+
+// A part's macrobatches: from `start` on, `count` of them, or those before `end`.
+struct BatchRange {
+  const char *first, *size;  // names of the two numbers
+  int64_t start;
+  std::optional<int64_t> count;
+  int64_t end;
+};
+
+std::vector<int64_t> numbers_in(const BatchRange& range, const std::vector<int64_t>& numbers,
+                                const std::string& folder) {
+  std::vector<int64_t> out;
+  for (const int64_t number : numbers)
+    if (number >= range.start && (range.count ? number - range.start < *range.count : number < range.end))
+      out.push_back(number);
+  if (!range.count || int64_t(out.size()) == *range.count) return out;
+  int64_t missing = range.start;
+  while (size_t(missing - range.start) < out.size() && out[size_t(missing - range.start)] == missing) ++missing;
+  fail(ErrorKind::data, folder, ": has no ", kBatch, missing, "; ", range.size, " is ", *range.count, " and ",
+       range.first, " ", range.start, " by dataset_cache.pkl and the spec; to choose others: macrobatches: {",
+       range.first, ": NUMBER, ", range.size, ": NUMBER}");
 }
 
 std::string padded(int64_t number, size_t width) {
@@ -67,16 +103,26 @@ void add_batch(ArchiveStore& store, const std::string& path, int64_t number, con
 
 bool has_macrobatches(const std::string& folder) { return file_exists(join_path(folder, kCache)); }
 
-std::unique_ptr<ImageStore> open_macrobatches(const std::string& folder, const std::vector<std::string>& names) {
-  const int64_t validation = first_to_validate(folder);
+std::unique_ptr<ImageStore> open_macrobatches(const std::string& folder, const std::vector<std::string>& names,
+                                              const Macrobatches& chosen) {
+  Macrobatches used = chosen;
+  fill_from_cache(folder, used);
   auto out = std::make_unique<ArchiveStore>(folder);
   std::vector<int64_t> numbers;
   for (const std::string& name : names)
     if (const int64_t number = number_of_batch(name); number >= 0) numbers.push_back(number);
   std::ranges::sort(numbers);
   if (numbers.empty()) fail(ErrorKind::data, folder, ": has ", kCache, ", but no macrobatch ", kBatch, "0");
-  for (const int64_t number : numbers)
-    add_batch(*out, join_path(folder, text(kBatch, number)), number, number < validation ? "train" : "val");
+  const BatchRange train{"train_start", "ntrain", *used.train_start, used.ntrain, *used.val_start},
+      validation{"val_start", "nval", *used.val_start, used.nval, numbers.back() + 1};
+  const std::vector<int64_t> to_train = numbers_in(train, numbers, folder),
+                             to_validate = numbers_in(validation, numbers, folder);
+  for (const int64_t number : to_validate)
+    if (std::ranges::binary_search(to_train, number))
+      fail(ErrorKind::data, folder, ": ", kBatch, number, " is to train and to validate with: ntrain ", to_train.size(),
+           " from train_start ", *used.train_start, " on reach val_start ", *used.val_start);
+  for (const int64_t number : to_train) add_batch(*out, join_path(folder, text(kBatch, number)), number, "train");
+  for (const int64_t number : to_validate) add_batch(*out, join_path(folder, text(kBatch, number)), number, "val");
   out->finish();
   return out;
 }

@@ -44,9 +44,11 @@ std::string macrobatch(const std::vector<std::string>& images, const std::vector
          pickled_array(labels) + "s" + short_text("targets") + "Nu.";
 }
 
-std::string macrobatch_cache(int val_start) {
-  return "\x80\x02}(" + short_text("val_start") + "M" + number_text(uint64_t(val_start), 2) + short_text("ntrain") +
-         "K\x02u.";
+// A cache of whole numbers.
+std::string macrobatch_cache(const std::vector<std::pair<std::string, int>>& numbers) {
+  std::string out = "\x80\x02}(";
+  for (const auto& [key, number] : numbers) out += short_text(key) + "M" + number_text(uint64_t(number), 2);
+  return out + "u.";
 }
 
 }  // namespace
@@ -140,7 +142,7 @@ TEST_CASE("macrobatches of neon 0.9 are read as they are") {
     for (int64_t i = 0; i < image.elements(); ++i) image.set(i, grey);
     return jpeg_of(image);
   };
-  dir.write("i1k/dataset_cache.pkl", macrobatch_cache(10));
+  dir.write("i1k/dataset_cache.pkl", macrobatch_cache({{"val_start", 10}, {"ntrain", 2}}));
   dir.write("i1k/data_batch_0", macrobatch({image_of(10), image_of(200)}, {0, 1}));
   dir.write("i1k/data_batch_1", macrobatch({image_of(60)}, {1}));
   dir.write("i1k/data_batch_10", macrobatch({image_of(120), image_of(250)}, {1, 0}));
@@ -165,6 +167,55 @@ TEST_CASE("macrobatches of neon 0.9 are read as they are") {
             "\x80\x02}(U\x04"
             "data");
   CHECK_THROWS_WITH(load(), Catch::Contains("data_batch_1: is no pickle of neon 0.9: byte 10 ends the file too early"));
+}
+
+TEST_CASE("macrobatches: the cache says which to use, and the spec may say others") {
+  const TempDir dir;
+  for (const int number : {0, 1, 2, 3, 10, 11}) {  // each has one image of its number as grey, of class 0 or 1
+    Tensor image(DType::u8, {8, 8, 3});
+    for (int64_t i = 0; i < image.elements(); ++i) image.set(i, 10 * number);
+    dir.write(text("i1k/data_batch_", number), macrobatch({jpeg_of(image)}, {number % 2}));
+  }
+  using Greys = std::vector<double>;
+  const auto greys_of = [](const Split& split) {
+    Greys out;
+    for (int64_t i = 0; i < split.size(); ++i) out.push_back(split.inputs.at(i * 192));
+    std::ranges::sort(out);
+    return out;
+  };
+  const auto load = [&](const std::string& chosen) {
+    Keys keys = {{"path", dir / "i1k"}, {"normalize", "false"}, {"stream", "false"}};
+    if (!chosen.empty()) keys.emplace_back("macrobatches", chosen);
+    return make("ImageFolder", keys)->load(DataContext());
+  };
+  const auto check = [&](const std::string& chosen, const Greys& train, const Greys& validation) {
+    const Data data = load(chosen);
+    CHECK(greys_of(data.train) == train);
+    CHECK(greys_of(data.validation.size() ? data.validation : data.test) == validation);
+  };
+  dir.write("i1k/dataset_cache.pkl", macrobatch_cache({{"val_start", 10}}));
+  check("", {0, 10, 20, 30}, {100, 110});
+  dir.write("i1k/dataset_cache.pkl",
+            macrobatch_cache({{"ntrain", 2}, {"train_start", 1}, {"val_start", 10}, {"nval", 1}}));
+  check("", {10, 20}, {100});
+  check("{ntrain: 3}", {10, 20, 30}, {100});
+  check("{train_start: 0}", {0, 10}, {100});
+  check("{val_start: 11, nval: 1}", {10, 20}, {110});
+  check("{val_start: 3}", {10, 20}, {30});
+  CHECK_THROWS_WITH(
+      load("{ntrain: 4}"),
+      Catch::Contains("i1k: has no data_batch_4; ntrain is 4 and train_start 1 by dataset_cache.pkl and"));
+  CHECK_THROWS_WITH(load("{nval: 3}"), Catch::Contains("has no data_batch_12; nval is 3 and val_start 10 by"));
+  CHECK_THROWS_WITH(load("{val_start: 2}"), Catch::Contains("data_batch_2 is to train and to validate with: ntrain 2 "
+                                                            "from train_start 1 on reach val_start 2"));
+  CHECK_THROWS_WITH(load("{ntrain: 0}"), Catch::Contains("0 is not at least 1"));
+  dir.write("i1k/dataset_cache.pkl", macrobatch_cache({{"ntrain", 2}}));
+  CHECK_THROWS_WITH(load(""), Catch::Contains("has no val_start, ") && Catch::Contains("{val_start: NUMBER}"));
+  check("{val_start: 10}", {0, 10}, {100, 110});
+  dir.write("other/cat/1.jpg", "");
+  CHECK_THROWS_WITH(
+      make("ImageFolder", {{"path", dir / "other"}, {"macrobatches", "{ntrain: 1}"}})->load(DataContext()),
+      Catch::Contains("has no dataset_cache.pkl; leave macrobatches out"));
 }
 
 TEST_CASE("a pickle that is cut or changed anywhere is refused, or read") {

@@ -305,16 +305,21 @@ TEST_CASE("a converted file keeps comments and anchors, and reads back as the sa
 TEST_CASE("0.9: an Imageset is read from its macrobatches, if they are there") {
   const TempFolder folder;
   const std::string save_dir = folder.path();
-  const auto dataset = [&] {
+  const auto dataset = [&](const std::string& more = "") {
     OldParts parts;
     parts.data = "is_local: True, nofm: 1, ofmshape: [28, 28]";
     parts.dataset = "!obj:datasets.Imageset {repo_path: '/data', save_dir: '" + save_dir +
                     "', imageset: birds, macro_size: 8, output_image_size: 32, cropped_image_size: 28, "
-                    "dotransforms: True, num_channels: 1}";
+                    "dotransforms: True, num_channels: 1" +
+                    more + "}";
     return parts.part("dataset");
   };
   CHECK(dataset() ==
         "{ImageFolder: {path: /data/birds, size: 32, channels: 1, normalize: false, test: none, validation: 0.2}}");
   put_file(save_dir + "/dataset_cache.pkl", "x");
   CHECK(dataset() == "{ImageFolder: {path: \"" + save_dir + "\", size: 32, channels: 1, normalize: false}}");
+  CHECK(dataset(", ntrain: 6, train_start: 414, nval: 1, val_start: 1000") ==
+        "{ImageFolder: {path: \"" + save_dir +
+            "\", size: 32, channels: 1, normalize: false, macrobatches: {ntrain: 6, train_start: 414, nval: 1, "
+            "val_start: 1000}}}");
 }

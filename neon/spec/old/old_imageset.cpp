@@ -53,7 +53,9 @@ void translate_pixels(OldTranslation& t, const OldObject& object, OldResult& out
       text("pixels minus ", known ? "ImageNet's means of R, G and B" : "127", unit ? ", divided" : "",
            mean ? "; 0.9 subtracted train_mean of its cache, in numbers of 8 bits, in which a pixel 128 or more above "
                   "it became negative"
-                : "; 0.9 did so in numbers of 8 bits"));
+                : "; 0.9 did so in numbers of 8 bits",
+           mean && !known ? "; normalize: true measures the means of the training set, and divides by its deviations"
+                          : ""));
 }
 
 void translate_crops(OldTranslation& t, const OldObject& object, int64_t size, int64_t crop) {
@@ -73,7 +75,20 @@ void translate_crops(OldTranslation& t, const OldObject& object, int64_t size, i
   }
 }
 
-// Counts of macrobatches.
+// Numbers of macrobatches, where they are read as they are.
+void choose_macrobatches(OldTranslation& t, const OldObject& object, OldResult& out) {
+  std::vector<Setting::Entry> entries;
+  for (const char* key : {"ntrain", "train_start", "nval", "val_start"})
+    if (const auto number = t.whole_of(object, key)) {
+      const Location where = object.where_of(key);
+      entries.push_back({key, Setting::scalar(text(*number), where), where});
+    }
+  if (entries.empty()) return;
+  const Location where = entries.front().where;
+  out.set("macrobatches", Setting::map(std::move(entries), where));
+}
+
+// The same where the images are read that they would be made of.
 void translate_counts(OldTranslation& t, const OldObject& object, OldResult& out) {
   const auto train = t.whole_of(object, "ntrain"), size = t.whole_of(object, "macro_size");
   if (train && size && is_image_net(t.word_of(object, "imageset", ""))) {
@@ -86,14 +101,17 @@ void translate_counts(OldTranslation& t, const OldObject& object, OldResult& out
               text("ntrain: ", *train, " macrobatches is left out: all images are used; subset_pct takes a share"));
   }
   if (object.find("nval")) t.warning(object.where_of("nval"), "nval is left out: all validation images are used");
-  if (size)
+  for (const char* key : {"train_start", "val_start"})
+    if (object.find(key))
+      t.warning(object.where_of(key), text(key, " is left out: all macrobatches are used, from the first"));
+}
+
+void remark_macro_size(OldTranslation& t, const OldObject& object) {
+  if (const auto size = t.whole_of(object, "macro_size"))
     t.remark(object.where_of("macro_size"),
              text("macro_size: ", *size,
                   " has no effect: a macrobatch may hold any number of images; 0.9 refused one "
                   "of another size than its cache's"));
-  for (const char* key : {"train_start", "val_start"})
-    if (object.find(key))
-      t.warning(object.where_of(key), text(key, " is left out: all macrobatches are used, from the first"));
 }
 
 void finish_imageset(OldTranslation& t, const OldObject& object, OldResult& out) {
@@ -110,7 +128,9 @@ void finish_imageset(OldTranslation& t, const OldObject& object, OldResult& out)
   if (depth < 1 || depth > 16) return t.problem(object.where_of("num_channels"), "num_channels must be 1 or 3");
   translate_pixels(t, object, out, size_t(depth));
   translate_crops(t, object, size, crop);
-  translate_counts(t, object, out);
+  if (batches.is_null()) translate_counts(t, object, out);
+  else choose_macrobatches(t, object, out);
+  remark_macro_size(t, object);
   std::erase_if(out.params.entries, [](const auto& entry) { return entry.key == "validation"; });
   if (!image_net && batches.is_null()) {
     const Location where = object.where_of("validation_pct");
