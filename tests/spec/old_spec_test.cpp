@@ -194,6 +194,8 @@ TEST_CASE("0.9: nothing unknown is passed over") {
   parts = {};
   parts.dataset = "!obj:datasets.DelimFiles {}";
   CHECK_THAT(parts.error(), Contains("datasets.DelimFiles of neon 0.9 is not taken over; 0.9 took live samples"));
+  parts.dataset = "!obj:models.BalanceMP {}";
+  CHECK_THAT(parts.error(), Contains("models.BalanceMP of neon 0.9 is not taken over; no file of 0.9 had it"));
   parts = {};
   parts.init = "!obj:params.IdentityValGen {scale: 0.5}";
   parts.layers = "!obj:layers.FCLayer {nout: 3, weight_init: *w},";
