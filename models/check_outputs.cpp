@@ -5,6 +5,7 @@
 #include "backends/graph/ops.h"
 #include "models/measures.h"
 #include "models/several_targets.h"
+#include "transforms/output_form.h"
 
 namespace neon {
 
@@ -191,7 +192,11 @@ void check_outputs(const Network& network, const LayerContext& context, const Co
 
 std::string activation_of(Expr y) {
   const Node* node = &y.graph().producer(y);
-  while (node->op->is(ops::reshape) || node->op->is(ops::transpose)) node = &y.graph().producer(node->inputs[0]);
+  const Node* slice = nullptr;
+  for (; node->op->is(ops::reshape) || node->op->is(ops::transpose) || node->op->is(ops::slice);
+       node = &y.graph().producer(node->inputs[0]))
+    if (!slice && node->op->is(ops::slice)) slice = node;
+  if (slice) return node->op->is(ops::softmax) ? kPartOfSoftmax : std::string(slice->op->name);
   return std::string(node->op->name);
 }
 

@@ -14,6 +14,14 @@ std::string objection_to_one(const char* cost, int64_t classes, const char* bina
               " targets of 0 and 1");
 }
 
+// A cost of a distribution over classes, behind something else.
+std::string objection_to_last(const char* cost, const std::string& last, const char* otherwise) {
+  if (last == kPartOfSoftmax)
+    return text(cost, " takes the outputs of Softmax, and the last layer takes only some of them, which do not add up ",
+                "to 1; put Slice before Activation: Softmax");
+  return text(cost, " takes the outputs of Softmax; give the last layer activation: Softmax", otherwise);
+}
+
 std::vector<int64_t> feature_axes(const Shape& shape) {
   std::vector<int64_t> axes;
   for (int axis = 1; axis < shape.rank(); ++axis) axes.push_back(axis);
@@ -41,8 +49,7 @@ struct CrossEntropyMulti : Parametrized<Cost, CrossEntropyMultiParams> {
   double gradient_scale() const override { return params.scale; }
   std::string objection(int64_t outputs, int64_t classes, const std::string& last) const override {
     if (outputs < 2) return objection_to_one("CrossEntropyMulti", classes, "CrossEntropyBinary");
-    if (last != "softmax")
-      return "CrossEntropyMulti takes the outputs of Softmax; give the last layer activation: Softmax";
+    if (last != "softmax") return objection_to_last("CrossEntropyMulti", last, "");
     return Cost::objection(outputs, classes, last);
   }
   std::string advice(const std::vector<OutputForm>&, int64_t) const override { return ""; }
@@ -73,7 +80,7 @@ struct CrossEntropyBinary : Parametrized<Cost, CrossEntropyBinaryParams> {
   bool suits(TargetKind kind) const override { return kind != TargetKind::number; }
   double gradient_scale() const override { return params.scale; }
   std::string objection(int64_t outputs, int64_t classes, const std::string& last) const override {
-    if (last != "logistic" && last != "softmax")
+    if (last != "logistic" && last != "softmax" && last != kPartOfSoftmax)
       return "CrossEntropyBinary takes outputs between 0 and 1; give the last layer activation: Logistic";
     return Cost::objection(outputs, classes, last);
   }
@@ -98,8 +105,7 @@ struct Focal : Parametrized<Cost, FocalParams> {
   bool suits(TargetKind kind) const override { return kind == TargetKind::classes; }
   std::string objection(int64_t outputs, int64_t classes, const std::string& last) const override {
     if (outputs < 2) return objection_to_one("Focal", classes, "FocalBinary");
-    if (last != "softmax")
-      return "Focal takes the outputs of Softmax; give the last layer activation: Softmax, or take FocalBinary";
+    if (last != "softmax") return objection_to_last("Focal", last, ", or take FocalBinary");
     return Cost::objection(outputs, classes, last);
   }
   std::string advice(const std::vector<OutputForm>&, int64_t) const override { return ""; }

@@ -35,7 +35,7 @@ struct CTC : Parametrized<Cost, CtcParams> {
   }
 
   std::string objection(int64_t outputs, int64_t classes, const std::string& last) const override {
-    if (last == "softmax" || last == "log_softmax")
+    if (last == "softmax" || last == "log_softmax" || last == kPartOfSoftmax)
       return "CTC takes scores and makes a softmax of them itself; leave activation: Softmax of the last layer out";
     if (params.blank >= outputs)
       return text("CTC: blank is ", params.blank, ", but the ", outputs, " outputs count from 0 to ", outputs - 1);

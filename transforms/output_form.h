@@ -8,6 +8,9 @@
 
 namespace neon {
 
+// last_op of some of a Softmax's outputs, as a Slice takes them.
+constexpr const char* kPartOfSoftmax = "part of softmax";
+
 struct OutputForm {
   int64_t width = 0;
   std::string last_op;  // of the op that made it: of its activation

@@ -46,6 +46,20 @@ TEST_CASE("outputs that are not one for each class are told with the chain of sh
                              "`autoencoder: true`; shapes: (3, 8, 6) -> Conv_0 (3, 8, 6)"));
 }
 
+TEST_CASE("some of a Softmax's outputs are known as such, however they are taken") {
+  const auto last_op = [](const std::string& layers) {
+    const auto cost = Registry<Cost>::get().create(yaml_of("SumSquared"));
+    const StepGraph step = evaluation_graph(network_of(yaml_of(layers)), cost.get(), {}, images(3), 4, {.batch = 2});
+    return step.outputs.at(0).last_op;
+  };
+  const std::string softmax = "Affine: {nout: 6, init: Kaiming, activation: Softmax}", half = "Slice: {end_idx: 3}",
+                    relu = "Activation: Rectlin";
+  CHECK(last_op("[Affine: {nout: 3, init: Kaiming, activation: Softmax}]") == "softmax");
+  CHECK(last_op("[" + softmax + ", " + half + "]") == kPartOfSoftmax);
+  CHECK(last_op("[" + softmax + ", Slice: {end_idx: 5}, " + half + "]") == kPartOfSoftmax);
+  CHECK(last_op("[" + softmax + ", " + half + ", " + relu + "]") != kPartOfSoftmax);
+}
+
 TEST_CASE("of maps it is said how they become one number for each class") {
   CHECK_THAT(said("[Conv: {fshape: 3, nofm: 5, init: Kaiming}]", images(5)),
              Catch::Contains("has 120 outputs, but the data set has 5 classes; give the last layer 5 outputs: these "

@@ -195,7 +195,12 @@ TEST_CASE("GeneralizedCost is the cost in it, and no cost of the whole net stand
 TEST_CASE("outputs that do not suit a cost are told, with a way to mend it") {
   CHECK(objection("CrossEntropyMulti", 10, 10, "softmax") == "");
   CHECK_THAT(objection("CrossEntropyMulti", 10, 10, "relu"), Catch::Contains("activation: Softmax"));
+  CHECK(objection("CrossEntropyBinary", 3, 3, kPartOfSoftmax) == "");
+  CHECK_THAT(objection("CTC", 3, 3, kPartOfSoftmax),
+             Catch::Contains("leave activation: Softmax of the last layer out"));
   for (const char* const cost : {"CrossEntropyMulti", "Focal"}) {
+    CHECK_THAT(objection(cost, 3, 3, kPartOfSoftmax),
+               Catch::Contains("only some of them, which do not add up to 1; put Slice before Activation: Softmax"));
     CHECK_THAT(objection(cost, 1, 2, "softmax"), Catch::EndsWith("the last layer has 1 output; give it nout: 2"));
     CHECK_THAT(objection(cost, 1, 0, "none"), Catch::Contains("the targets are values: MeanSquared suits values"));
   }
