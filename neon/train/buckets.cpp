@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "models/measures.h"
 #include "neon/core/key_error.h"
 #include "neon/core/message.h"
 
@@ -46,7 +47,8 @@ void check_buckets(const Buckets& buckets, const DataLayout& data, bool by_rule)
                data.sequence ? " are sequences of one length" : " are no sequences", "; leave it out");
   if (by_rule)
     fail_about("buckets", "is for nets that train by a cost: a rule sees the padding of sequences; leave it out");
-  if (data.target_is_input) fail_about("buckets", "is not for nets whose targets are the samples; leave it out");
+  if (data.target_is_input && !layout_for(nullptr, data).steps_are_targets)
+    fail_about("buckets", "is not for nets whose targets are the samples; leave it out");
   if (!buckets.steps.empty() && buckets.steps.back() > data.sample[0])
     fail_about("buckets", "has the length ", buckets.steps.back(), ", and the longest sequences have ", data.sample[0],
                " steps");
@@ -72,7 +74,8 @@ SampleBuckets make_buckets(const Buckets& buckets, const DataLayout& layout, con
 }
 
 SampleBuckets buckets_of_evaluation(const Buckets& buckets, const DataLayout& data, const Split& split, int64_t batch) {
-  const bool sees_padding = !data.ragged || data.target_is_input || split.inputs.empty();
+  const bool sees_padding =
+      !data.ragged || split.inputs.empty() || (data.target_is_input && !layout_for(nullptr, data).steps_are_targets);
   return buckets.is_given() && !sees_padding ? buckets_of(buckets, split.inputs, batch) : nullptr;
 }
 

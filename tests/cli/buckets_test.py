@@ -116,6 +116,37 @@ class Buckets(Case):
         for name, array in found[0].items():
             np.testing.assert_allclose(found[1][name], array, rtol=1e-9, atol=1e-12, err_msg=name)
 
+    def test_autoencoders_compare_the_steps_of_their_bucket(self):
+        """Costs, metrics and weights of sequences that are sorted already are those without buckets; so are evaluations."""
+        rng = np.random.default_rng(5)
+        lengths, x = np.sort(rng.integers(1, 10, 38)), np.full((38, 9, 2), np.nan, np.float32)
+        for steps, length in zip(x, lengths):
+            steps[:length] = rng.standard_normal((length, 2))
+        np.savez(self.path("d.npz"), x_train=x, x_test=x[::-1][:21])
+        spec = self.write("s.yaml", """\
+dataset: {NPZ: {path: d.npz, sequences: true, autoencoder: true}}
+layers:
+  - GRU: {output_size: 5, init: Kaiming}
+  - Affine: {nout: 2, init: Kaiming}
+cost: MeanSquared
+metrics: [RMSE]
+optimizer: {Adam: {learning_rate: 0.02}}
+batch_size: 4
+epochs: 2
+shuffle: false
+""")
+        found, results = [], []
+        for buckets in "0", "[2, 5]":
+            done = self.neon("-d", "f64", "-r", "2", "-s", "m", "--set", f"buckets={buckets}", spec)
+            found.append({name: np.frombuffer(data) for name, (kind, _, data) in support.tensors(self.path("m"))[0].items()
+                          if kind == "F64"})
+            results.append(json.loads(self.neon("eval", "m", "--format", "json").out))
+        self.assertIn("batches of up to 2, 5 or 9 steps: ", done.err)
+        for name, array in found[0].items():
+            np.testing.assert_allclose(found[1][name], array, rtol=1e-9, atol=1e-12, err_msg=name)
+        for name, value in results[0].items():
+            if isinstance(value, float): self.assertAlmostEqual(results[1][name], value, delta=1e-9 * abs(value), msg=name)
+
     def test_decoders_have_the_steps_of_their_bucket(self):
         """A batch of one sample costs what it costs where the decoder goes on through all steps; ranks cut alike."""
         spec, costs = self.write("s.yaml", REVERSAL), []
