@@ -82,7 +82,7 @@ class SeriesReader {
   }
 
   void choose() {
-    out_.texts = places_of(asked_.texts, asked_.texts.size() > 1 ? "id or target" : "id");
+    out_.texts = places_of(asked_.texts, asked_.texts.size() > 1 ? "id or target" : asked_.text_parameter);
     out_.targets = places_of(asked_.targets, "targets");
     const bool trained = !asked_.trained.empty() && !out_.names.empty();
     const std::vector<size_t> ignored = trained ? std::vector<size_t>() : places_of(asked_.ignore, "ignore");
@@ -129,11 +129,10 @@ class SeriesReader {
     double value = 0;
     if (!parse_f32(cell.text, value)) {
       const bool predicted = std::ranges::count(out_.targets, column) > 0;
-      reader_.fail_at(
-          cell.at, text("column ", out_.name_of(column), ": ",
-                        no_f32_text(cell.text, missing_,
-                                    predicted ? "; numbers are predicted: give a class as 0 or 1 in a column of its own"
-                                              : "; a column of text can be left out with ignore")));
+      reader_.fail_at(cell.at, text("column ", out_.name_of(column), ": ",
+                                    no_f32_text(cell.text, missing_,
+                                                predicted ? "; targets are numbers: label names a column of classes"
+                                                          : "; a column of text can be left out with ignore")));
     }
     return float(value);
   }

@@ -6,6 +6,7 @@
 #include "datasets/f32_steps.h"
 #include "datasets/file.h"
 #include "datasets/hdf5_file.h"
+#include "datasets/labels.h"
 #include "datasets/npy.h"
 #include "datasets/series_table.h"
 #include "datasets/text_pieces.h"
@@ -15,7 +16,7 @@ namespace neon {
 namespace {
 
 struct WindowsParams {
-  std::string path, array = "input", test = "0.2", header = "auto", delimiter = ",";
+  std::string path, array = "input", label, test = "0.2", header = "auto", delimiter = ",";
   int64_t steps = 32, horizon = 1, stride = 1;
   std::vector<std::string> columns, ignore, targets;
   std::vector<std::string> missing = default_missing_marks();
@@ -25,12 +26,18 @@ struct WindowsParams {
       "The series, a row for each time: a table (.csv, .tsv), .npy (n) or (n, columns), or HDF5 (.h5).", Required{});
     p("array", &WindowsParams::array, "Name of the array in an HDF5 file.");
     p("steps", &WindowsParams::steps, "Rows of a sample.", at_least(1), Alias{"time_steps"});
-    p("horizon", &WindowsParams::horizon, "Rows behind those of a sample that are to be predicted.", at_least(1));
+    p("horizon", &WindowsParams::horizon,
+      "Rows behind those of a sample that are to be predicted; with label the number of rows from the last one of a "
+      "sample to the one with its class, perhaps 0.",
+      at_least(0));
     p("stride", &WindowsParams::stride, "Rows from the begin of one sample to that of the next.", at_least(1));
     p("columns", &WindowsParams::columns,
       "Columns that the net sees, by name or index. Default: all that are not ignored.");
     p("ignore", &WindowsParams::ignore, "Columns to leave out, by name or index, as dates.");
     p("targets", &WindowsParams::targets, "Columns to predict, by name or index. Default: those that the net sees.");
+    p("label", &WindowsParams::label,
+      "Column of classes to predict in place of numbers, by name or index, in a table. A sample's class is that of the "
+      "row `horizon` rows behind its last one.");
     p("each_step", &WindowsParams::each_step,
       "Whether each step has a target, the row that is `horizon` rows later; otherwise a sample has the `horizon` rows "
       "behind its last one.");
@@ -55,6 +62,8 @@ struct Series {
   bool sees_targets = true;  // a column to predict is one of those that are seen
   std::vector<std::string> target_names;
   std::vector<std::string> columns;  // as messages have them
+  std::vector<std::string> class_names;
+  std::vector<int32_t> labels;  // the class of each row, where a column of classes is predicted
 };
 
 class Windows : public Parametrized<Dataset, WindowsParams> {
@@ -62,6 +71,10 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
   explicit Windows(WindowsParams given) : Parametrized(std::move(given)) {
     if (!parse_number(params.test, test_) || !(test_ >= 0 && test_ < 1))
       fail(ErrorKind::config, "test: ", params.test, " is no share from 0 to below 1");
+    if (params.horizon == 0 && params.label.empty())
+      fail(ErrorKind::config, "horizon: with 0 there is no row to predict; with label it is the class of the last row");
+    if (!params.label.empty() && !params.targets.empty())
+      fail(ErrorKind::config, "label: a sample has a class or numbers to predict; give label or targets");
   }
 
   Data load(const DataContext& context) const override {
@@ -79,27 +92,45 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
   Series read(const std::string& path, const DataContext& context) const {
     const std::string small = lower(path);
     const auto ends = [&](const char* ending) { return small.ends_with(ending); };
+    const bool is_array = ends(".npy") || ends(".h5") || ends(".hdf5") || ends(".hdf");
+    if (is_array && !params.label.empty())
+      fail(ErrorKind::config, "label: ", in_quotes(params.label), " is a column of a table, and ", path,
+           " holds an array; save the series as a table (.csv)");
     if (ends(".npy")) return of_array(read_npy(path), path);
-    if (ends(".h5") || ends(".hdf5") || ends(".hdf")) {
-      return of_array(open_hdf5(path)->read(params.array.c_str(), false), text(path, ": ", params.array));
-    }
+    if (is_array) return of_array(open_hdf5(path)->read(params.array.c_str(), false), text(path, ": ", params.array));
     SeriesColumns columns{params.columns, params.ignore,    params.targets, {},
                           params.header,  params.delimiter, params.missing, context.series};
     if (columns.delimiter == "," && ends(".tsv")) columns.delimiter = "tab";
+    if (!params.label.empty()) columns.texts = {params.label}, columns.text_parameter = "label";
     const SeriesTable table = read_series(path, columns);
     Series out;
+    if (!params.label.empty()) take_labels(table, context, out);
     out.source = path;
     out.table = table.described();
     out.features = int64_t(table.features.size());
     out.numbers = table.numbers;
     out.targets = int64_t(table.targets.size());
-    out.sees_targets = see_one(table.features, table.targets);
+    out.sees_targets = table.texts.empty() && see_one(table.features, table.targets);
     for (const auto* of : {&table.features, &table.targets})
       for (const size_t i : *of) out.columns.push_back(text("column ", table.name_of(i)));
     if (!table.names.empty())
-      for (const size_t i : table.targets.empty() ? table.features : table.targets)
+      for (const size_t i : !table.texts.empty() ? table.texts : table.targets.empty() ? table.features : table.targets)
         out.target_names.push_back(table.names[i]);
     return out;
+  }
+
+  void take_labels(const SeriesTable& table, const DataContext& context, Series& out) const {
+    const std::vector<std::string_view> labels(table.cells[0].begin(), table.cells[0].end());
+    const FailAtLabel fail_at = [&](size_t row, const std::string& message) {
+      fail(ErrorKind::data, table.place(int64_t(row)), ": the class ", message);
+    };
+    const bool all_numbers = label_numbers(labels, MissingMarks(params.missing), fail_at).all_numbers;
+    const LabelClasses classes(labels, all_numbers, fail_at);
+    out.class_names = classes.names();
+    if (out.class_names.size() < 2 && !context.some_classes)
+      fail(ErrorKind::data, table.path, ": each row is of class ", in_quotes(out.class_names.front()),
+           "; expected at least 2 classes");
+    for (const std::string_view label : labels) out.labels.push_back(int32_t(classes.find(label)));
   }
 
   Series of_array(const Tensor& raw, const std::string& source) const {
@@ -181,6 +212,8 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
     out.sample = {params.steps, series.features};
     out.sequence = out.took_validation = true;
     out.table = series.table;
+    out.class_names = series.class_names;
+    out.classes = int64_t(out.class_names.size());
     name_targets(series, out);
     if (params.each_step && series.sees_targets) out.seen_later = params.horizon;
     if (params.standardize) standardize(series, train, context, out);
@@ -192,10 +225,12 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
   }
 
   void name_targets(const Series& series, Data& data) const {
-    for (int64_t h = 1; h <= (params.each_step ? 1 : params.horizon); ++h)
-      for (const std::string& name : series.target_names)
-        data.target_names.push_back(params.horizon == 1 ? name
-                                                        : text(name, " +", params.each_step ? params.horizon : h));
+    if (!series.labels.empty()) data.target_names = series.target_names;
+    else
+      for (int64_t h = 1; h <= (params.each_step ? 1 : params.horizon); ++h)
+        for (const std::string& name : series.target_names)
+          data.target_names.push_back(params.horizon == 1 ? name
+                                                          : text(name, " +", params.each_step ? params.horizon : h));
   }
 
   // The columns to predict: those that are seen, unless the spec names others.
@@ -223,7 +258,7 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
       }
     };
     const std::vector<int64_t> features(all.begin(), all.begin() + series.features);
-    if (!common.autoencoder) put(context.target_standard, targets);
+    if (!common.autoencoder && series.labels.empty()) put(context.target_standard, targets);
     put(context.standard, features);
     bring_to(standard, series.numbers.as<float>());
     const auto take = [&](const std::vector<int64_t>& columns, Standard& to) {
@@ -233,7 +268,7 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
       }
     };
     take(features, data.standard);
-    take(targets, data.target_standard);
+    if (series.labels.empty()) take(targets, data.target_standard);
   }
 
   Split windows(const Series& series, int64_t first, int64_t rows) const {
@@ -243,9 +278,11 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
     const std::vector<int64_t> columns = target_columns(series);
     const auto k = int64_t(columns.size()), width = series.numbers.shape()[1];
     out.inputs = Tensor(DType::f32, {n, steps, series.features});
-    out.targets = Tensor(DType::f32, params.each_step ? Shape{n, steps, k} : Shape{n, params.horizon * k});
+    const bool classes = !series.labels.empty();
+    if (!classes)
+      out.targets = Tensor(DType::f32, params.each_step ? Shape{n, steps, k} : Shape{n, params.horizon * k});
     float* input = out.inputs.as<float>().data();
-    float* target = out.targets.as<float>().data();
+    float* target = classes ? nullptr : out.targets.as<float>().data();
     const auto numbers = series.numbers.as<float>();
     const auto at = [&](int64_t row, int64_t column) { return numbers[size_t(row * width + column)]; };
     const int64_t behind = params.each_step ? steps : params.horizon;
@@ -253,11 +290,23 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
       const int64_t begin = first + i * params.stride;
       for (int64_t t = 0; t < steps; ++t)
         for (int64_t c = 0; c < series.features; ++c) *input++ = at(begin + t, c);
-      const int64_t from = begin + (params.each_step ? params.horizon : steps);
+      const int64_t last = begin + steps - 1 + params.horizon;
+      const int64_t from = params.each_step ? begin + params.horizon : classes ? last : begin + steps;
       out.numbers.push_back(from);  // people look for the row of the first target
+      if (classes) continue;
       for (int64_t t = 0; t < behind; ++t)
         for (const int64_t c : columns) *target++ = at(from + t, c);
     }
+    if (classes) out.targets = classes_behind(series, out.numbers);
+    return out;
+  }
+
+  // The classes from these rows on: one for each sample, or for each of its steps.
+  Tensor classes_behind(const Series& series, const std::vector<int64_t>& rows) const {
+    const int64_t each = params.each_step ? params.steps : 1, n = int64_t(rows.size());
+    Tensor out(DType::i32, params.each_step ? Shape{n, each} : Shape{n});
+    for (int64_t i = 0; i < n; ++i)
+      std::copy_n(series.labels.begin() + rows[size_t(i)], each, out.as<int32_t>().begin() + i * each);
     return out;
   }
 
@@ -266,7 +315,7 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
 
 NEON_REGISTER(Dataset, Windows,
               "Windows of a time series, a table or an array: so many rows are a sample, and the rows behind them, or "
-              "some of their columns, its target. The last rows are validation and test samples.");
+              "some of their columns, or a class, its target. The last rows are validation and test samples.");
 
 }  // namespace
 

@@ -124,7 +124,7 @@ std::unique_ptr<SampleSource> windows_of(const Tensor& rows, const std::string& 
   for (int64_t i = 0; i < n; ++i) {
     std::copy_n(rows.as<float>().begin() + i * features, steps * features,
                 all.as<float>().begin() + i * steps * features);
-    names.push_back(prefix + std::to_string(i + steps));
+    names.push_back(prefix + std::to_string(i + steps - 1 + stored.rows_ahead));
   }
   return std::make_unique<NamedSamples>(without_mean(all, stored), std::move(names), name);
 }

@@ -27,6 +27,10 @@ void say_texts(const Setting& spec, StoredData& out) {
   take_text(spec, "steps", given);
   if (name == "TextClasses" || name == "IMDB" || name == "BABI" || name == "Sequences")
     if (parse_number(given, steps)) out.most_steps = int64_t(steps);
+  std::string label, horizon;
+  take_text(spec, "label", label), take_text(spec, "horizon", horizon);
+  if (double rows = 1; name == "Windows" && !label.empty() && parse_number(horizon, rows))
+    out.rows_ahead = int64_t(rows);
   if (name != "TextClasses") return;
   std::string path;
   take_text(spec, "path", path);

@@ -22,6 +22,7 @@ struct StoredData : SampleMeaning {
   std::optional<int64_t> most_steps;
   std::string series_array = "input";  // WindowsParams::array
 };
+  int64_t rows_ahead = 1;              // from the last row of a window to the one that it is named after
 // `spec`: the run's, as --set has it.
 StoredData stored_data(const StoredRun& run, const Setting& spec);
 

@@ -298,6 +298,32 @@ class Sequences(Case):
             self.assertIn(f"RMSE {errors[-1]:.4g}", self.neon("eval", "f.safetensors", name + ".csv").out)
         self.assertGreater(abs(errors[1] / errors[0] - 1), 0.1, "the files differ for the net")
 
+    def test_windows_have_classes(self):
+        """Predictions are named by the row whose class they are, and are those of an evaluation."""
+        kinds = ["sit", "run", "walk"]
+        at = lambda t: kinds[t // 5 * 7 % 3]
+        self.write("moves.csv", "t,x,move\n" + "".join(f"{t},{kinds.index(at(t)) + t % 4 / 10},{at(t)}\n" for t in range(200)))
+        net = """dataset: {Windows: {path: moves.csv, ignore: [t], label: move, steps: 3, horizon: 0, test: 0.25}}
+layers:
+  - GRU: {output_size: 8}
+  - RecurrentLast
+  - Affine: {nout: classes, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: {Adam: {learning_rate: 0.03}}
+batch_size: 16
+epochs: 20
+"""
+        self.neon(self.spec(net, "m.yaml"), "-r", "1", "-s", "m.safetensors")
+        self.write("other.csv", "x\n2\n2.1\n2.2\n0.3\n0\n0.1\n1.2\n1.3\n1\n")
+        rows = rows_of(self.neon("predict", "m.safetensors", "other.csv").out)
+        self.assertEqual([row[0] for row in rows], [str(row) for row in range(2, 9)])
+        self.assertEqual([row[1] for row in rows], ["walk", "sit", "sit", "sit", "run", "run", "run"])
+        rows = rows_of(self.neon("predict", "m.safetensors", "moves.csv").out)
+        wrong = sum(row[1] != at(int(row[0])) for row in rows)
+        self.assertEqual(len(rows), 198)
+        self.assertIn(f"Top1Misclass {100 * wrong / 198:.2f} %", self.neon("eval", "m.safetensors", "moves.csv").out)
+        self.assertLess(wrong, 5)
+
     def test_each_step_of_a_window_has_numbers(self):
         """The report has a line for each column, over the samples and their steps; predictions name column and step."""
         at = lambda t: (t * t % 17 / 4, 100 + 10 * (t % 5))
