@@ -121,6 +121,25 @@ std::unique_ptr<SampleSource> windows_of(const Tensor& rows, const std::string& 
     fail(ErrorKind::data, name, ": has ", rows.shape()[0], " rows, the net takes ", steps, " that follow one another");
   Tensor all(DType::f32, {n, steps, features});
   std::vector<std::string> names;
+// Lines of letters for a net whose tokens have no texts, but are letters among its classes. Null where the first line
+// begins with none of them.
+std::unique_ptr<SampleSource> letters_in(const std::string& content, const std::string& name, const std::string& prefix,
+                                         const StoredData& stored) {
+  const auto tokens = size_t(stored.tokens);
+  if (tokens == 0 || stored.end_class != stored.tokens || stored.class_names.size() != tokens + 1) return nullptr;
+  StoredData with = stored;
+  with.vocabulary.unit = TextUnit::character;
+  with.vocabulary.texts.assign(stored.class_names.begin(), stored.class_names.begin() + long(tokens));
+  const auto is_letter = [](const std::string& one) { return one.size() == 1; };
+  if (!std::ranges::all_of(with.vocabulary.texts, is_letter)) return nullptr;
+  if (std::ranges::count(with.vocabulary.texts, content.substr(0, 1)) == 0) return nullptr;
+  const std::vector<std::string_view> lines = lines_of(content);
+  for (size_t i = 0; i < lines.size() && !stored.ragged; ++i)
+    if (int64_t(lines[i].size()) != stored.sample[0])
+      fail(ErrorKind::data, name, ":", i + 1, ": has ", lines[i].size(), " letters, the net takes ", stored.sample[0]);
+  return texts_in(content, name, prefix, with);
+}
+
   for (int64_t i = 0; i < n; ++i) {
     std::copy_n(rows.as<float>().begin() + i * features, steps * features,
                 all.as<float>().begin() + i * steps * features);
@@ -252,6 +271,8 @@ std::unique_ptr<SampleSource> sequences_in(const std::string& content, const std
   print_warnings(notes);
   return windows_of(rows, name, prefix, stored);
 }
+  if (!is_array)
+    if (auto found = letters_in(content, name, prefix, stored)) return found;
 
 namespace {
 

@@ -47,6 +47,14 @@ class Sequences(Case):
         strings[0], strings[1, :2], strings[2, 0] = [0, 1, 2, 3], [4, 1], 2
         np.save(self.path("strings.npy"), strings)
         self.assertEqual(self.neon("predict", "m.safetensors", "strings.npy").out, "sample,classes\n0,d c b a\n1,b e\n2,c\n")
+        self.write("strings.txt", "abcd\neb\nc\n")
+        letters = self.neon("predict", "m.safetensors", "strings.txt").out
+        self.assertEqual(letters, "sample,classes\n0,d c b a\n1,b e\n2,c\n")
+        self.assertEqual(self.neon("predict", "m.safetensors", "-", stdin=b"abcd\neb\nc\n").out, letters)
+        self.write("strings.csv", "0,1,2,3\n")
+        self.assertEqual(self.neon("predict", "m.safetensors", "strings.csv").out, "sample,classes\n0,d c b a\n")
+        self.refused(3, "predict", "m.safetensors", "-", stdin=b"abz\n", says="stdin:1: 'z', number 3 of its characters, is not in the vocabulary of")
+        self.refused(3, "predict", "m.safetensors", "-", stdin=b"ab\n\n", says="stdin:2: the text is empty")
         beams = self.neon("predict", "m.safetensors", "strings.npy", "--set", "layers[0].beams=4", "--set", "layers[0].length_penalty=1")
         self.assertEqual(beams.out, "sample,classes\n0,d c b a\n1,b e\n2,c\n")
         self.assertEqual(self.neon("predict", "m.safetensors", "strings.npy", "--set", "buckets=[1, 2]").out, beams.out)
