@@ -179,7 +179,7 @@ TakenWeights take_weights(const TensorFile& file, const std::string& path, const
   const std::set<std::string> of_other_classes = layers_of_other_classes(file, net);
   TakenWeights out;
   std::set<std::string> met;
-  std::vector<std::string> frozen;
+  std::vector<std::string> frozen, frozen_rows;
   for (const Wanted& w : wanted) {
     met.insert(w.name);
     const Tensor* const stored = weights.find(w.name);
@@ -187,6 +187,7 @@ TakenWeights take_weights(const TensorFile& file, const std::string& path, const
     if (stored && w.token_axis >= 0 && !w.is_part && tokens->take(*stored, here, w.token_axis)) {
       out.taken.push_back(w.name);
       out.by_token.push_back(w.name);
+      if (!w.trained && tokens->count_new() > 0) frozen_rows.push_back(w.name);
       continue;
     }
     const bool fits = stored && misfit(w.name, *stored, here, true).empty();
@@ -209,6 +210,10 @@ TakenWeights take_weights(const TensorFile& file, const std::string& path, const
   start_running_means(variables);
   out.notes = notes_about(file, path, net, variables, out);
   if (!out.by_token.empty()) out.notes.push_back(text("note: ", tokens->line(out.by_token)));
+  if (!frozen_rows.empty())
+    out.notes.push_back(
+        text("warning: frozen: ", list_text(frozen_rows), "; rows of the ", tokens->count_new(),
+             " new tokens keep the values that they begin with; to train them give update: true and no freeze"));
   if (!frozen.empty())
     out.notes.push_back(text("warning: frozen and not in ", path, ": ", list_text(frozen),
                              "; drawn values stay there, leave them out of `freeze`"));

@@ -1,5 +1,6 @@
 // Weights that have some numbers for each token of a text, where a net begins with those of a net for another text.
 #pragma once
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ class TokenRows {
   bool differ() const { return differ_; }
   // The axis of p with numbers for each token; -1 without one.
   int axis_of(const Parameter& p) const;
+  // Tokens here that the trained net has not.
+  int64_t count_new() const { return std::ranges::count(from_, -1); }
   // Copies the numbers of the tokens that both nets have, along `axis`. False, and nothing is copied, where no token is
   // in both, or another axis has another size.
   bool take(const Tensor& stored, Tensor& here, int axis) const;

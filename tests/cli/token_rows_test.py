@@ -73,6 +73,14 @@ class TokenRows(Case):
         self.assertIn("note: by token: e/W; 2 of 4 tokens are among the 4 of that net; new: '<unk>', 'four'", said)
         self.assertIn("new: a/W (2, 4) in place of (4, 4), a_bias/b (2) in place of (4)", said)
 
+    def test_frozen_rows_of_new_tokens_are_named(self):
+        self.trained("a", self.text("a", "abcd"))
+        frozen = TABLE.replace("nout: 4}", "nout: 4, update: false}", 1)
+        for letters, count in ("dcbxy", 2), ("dcb", 0):
+            _, said = self.trained("b", self.text("b", letters), frozen, "0.01", "--model_file", "a.safetensors")
+            line = f"warning: frozen: e/W; rows of the {count} new tokens keep the values that they begin with; to train them"
+            self.assertEqual(line in said, count > 0, said)
+
     def test_texts_without_a_token_in_common_begin_anew(self):
         self.trained("a", self.text("a", "abcd"))
         now, said = self.trained("b", self.text("b", "wxyz"), TABLE, "0", "--model_file", "a.safetensors")
