@@ -86,7 +86,8 @@ struct HistParams {
       closed(-1000, 1000));
     p("ranges", &HistParams::ranges,
       "Writes the least and the largest number, and the shares of negative numbers and of zeros, to range/LAYER_W, (4, "
-      "points), too. They are computed in every step, so that a step of a small net takes longer.");
+      "points), too. They are computed in every step, so that a step of a small net takes longer. On one device only: "
+      "see -m.");
   }
 };
 
