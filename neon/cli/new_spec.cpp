@@ -2,8 +2,11 @@
 // once. The sizes of net, batch and run follow from the data.
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
+#include "datasets/file.h"
 #include "datasets/image_samples.h"
+#include "datasets/text_file.h"
 #include "neon/cli/new_data.h"
 #include "neon/cli/verb.h"
 #include "neon/core/paths.h"
@@ -167,15 +170,41 @@ std::vector<std::string> folders_in(const std::string& folder) {
   return out;
 }
 
-// Whether texts have classes: a table, or a folder with train/CLASS, or with folders alone.
+// Whether files of an archive, perhaps below a folder that holds all of them, lie as texts with classes do.
+bool have_classes(const std::vector<NamedText>& files) {
+  std::vector<std::vector<std::string>> paths;
+  for (const NamedText& file : files) {
+    paths.emplace_back();
+    for (const std::filesystem::path& part : std::filesystem::path(file.name))
+      if (part != ".") paths.back().push_back(part.string());
+  }
+  const auto folders_at = [&](size_t depth, const std::string& above) {
+    std::set<std::string> out;
+    for (const auto& path : paths)
+      if (path.size() > depth + 1 && (above.empty() || path[depth - 1] == above)) out.insert(path[depth]);
+    return out;
+  };
+  size_t depth = 0;
+  const auto lies_deeper = [&](const auto& path) { return path.size() > depth + 1; };
+  while (folders_at(depth, "").size() == 1 && std::ranges::all_of(paths, lies_deeper) &&
+         !folders_at(depth, "").contains("train"))
+    ++depth;
+  if (folders_at(depth, "").contains("train")) return folders_at(depth + 1, "train").size() > 1;
+  return folders_at(depth, "").size() > 1 && std::ranges::all_of(paths, lies_deeper);
+}
+
+// Whether texts have classes: a table, or a folder or archive with train/CLASS, or with folders alone.
 bool have_classes(const std::string& path) {
   const std::string small = lower(path);
   if (small.ends_with(".csv") || small.ends_with(".tsv")) return true;
+  if (file_exists(path)) return have_classes(texts_of_archive(path));
   const std::vector<std::string> folders = folders_in(path);
   if (std::ranges::count(folders, "train")) return folders_in(join_path(path, "train")).size() > 1;
   std::error_code ignored;
-  const std::filesystem::directory_iterator all(path, ignored);
-  return folders.size() > 1 && std::distance(begin(all), end(all)) == std::ssize(folders);
+  std::ptrdiff_t all = 0;
+  for (std::filesystem::directory_iterator at(path, ignored), end; at != end; at.increment(ignored))
+    all += !at->path().filename().string().starts_with('.');
+  return folders.size() > 1 && all == std::ssize(folders);
 }
 
 int run_new_text_classes(const CommandLine& line, const std::string& path) {

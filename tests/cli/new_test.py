@@ -1,7 +1,10 @@
 #!/usr/bin/python3
 """neon new: a spec for the user's own data, which checks and trains at once."""
+import os
 import random
 import re
+import tarfile
+import zipfile
 
 import support
 from support import png, write_colours
@@ -74,13 +77,20 @@ class New(support.Case):
             self.write(f"parts/{'test' if k % 6 < 2 else 'train'}/{kind}/{k}.txt", line)
             self.write(f"alone/{kind}/{k}.txt", line)
         self.write("reviews.csv", "text,label\n" + "".join(f"{line},{kind}\n" for kind, line in rows))
-        for path in "parts", "alone", "reviews.csv":
+        self.write("alone/.DS_Store", "of the file manager")
+        with tarfile.open(self.path("parts.tar.gz"), "w:gz") as tar: tar.add(self.path("parts"), "in/parts")
+        with zipfile.ZipFile(self.path("alone.zip"), "w") as zipped:
+            for kind in words:
+                for name in os.listdir(self.path(f"alone/{kind}")): zipped.write(self.path(f"alone/{kind}/{name}"), f"{kind}/{name}")
+        for path in "parts", "alone", "reviews.csv", "parts.tar.gz", "alone.zip":
             spec, out = self.trained("text", path, epochs=4)
             self.assertIn(f"# {path}: 60 texts of 2 classes: bad, good\n", spec)
             self.assertIn("  TextClasses:\n", spec)
             self.assertLess(float(re.search(r"Top1Misclass (\S+)", out)[1]), 20)
         self.write("book/one.txt", "the sea and the ship. " * 40), self.write("book/more/two.txt", "the storm. " * 40)
-        self.assertIn("  Text:\n", self.neon("new", "text", "book").out)
+        with tarfile.open(self.path("book.tar"), "w") as tar: tar.add(self.path("book"), "book")
+        for path in "book", "book.tar":
+            self.assertIn("  Text:\n", self.neon("new", "text", path).out)
 
     def test_tiny_photos(self):
         import numpy as np
