@@ -115,6 +115,15 @@ class OneImage : public SampleSource {
   const std::string name_;
 };
 
+// Null where the archive is an .npz.
+std::unique_ptr<SampleSource> texts_of_zip(const std::string& content, const std::string& name,
+                                           const std::string& prefix, const StoredData& stored) {
+  const PipedFile file(content);
+  std::vector<NamedText> files = named(file.path(), name, [&] { return texts_of_archive(file.path()); });
+  if (std::ranges::all_of(files, [](const NamedText& each) { return each.name.ends_with(".npy"); })) return nullptr;
+  return texts_of_archive(std::move(files), name, prefix, stored);
+}
+
 constexpr size_t kTarMagic = 257, kHead = 512;
 
 }  // namespace
@@ -146,6 +155,8 @@ std::unique_ptr<SampleSource> open_pipe(int descriptor, const std::string& name,
   const bool image = is_image(head);
   const std::string content = read_maybe_gzip(*reader, image ? kMostImageBytes : int64_t(free_memory() / 2));
   if (image) return std::make_unique<OneImage>(without_mean(image_sample(content, name, stored), stored), name);
+  if (head.starts_with("PK\3\4") && !stored.vocabulary.empty())
+    if (auto found = texts_of_zip(content, name, prefix, stored)) return found;
   if (auto found = sequences_in(content, name, prefix, stored)) return found;
   const auto of_array = [&](const Tensor& array) { return samples_of_array(array, name, prefix, stored); };
   if (head.starts_with("\x93NUMPY") || head.starts_with(std::string_view("\0\0", 2))) {

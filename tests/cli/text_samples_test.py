@@ -119,6 +119,7 @@ class TextSamples(Case):
         self.assertEqual(*(re.search(r"cost [\d.]+", result.out)[0] for result in (usual, given)))
         self.assertIn("note: f has 4 training and 4 test samples", given.err)
 
+        self.assertEqual(self.rows("-", stdin=self.read("t.zip")), [[name, *rest] for name, rest in zip(names, expected)])
     def test_rare_tokens_of_a_text_are_no_imbalance(self):
         self.write("book.txt", "aaaaaaaab" * 40)
         said = self.neon("check", self.spec(SPEC.replace("TextClasses: {path: %s, test: 0}", "Text: {path: book.txt, steps: 2}")
