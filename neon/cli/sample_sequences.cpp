@@ -66,7 +66,7 @@ std::unique_ptr<SampleSource> samples_of_texts(const std::vector<GivenText>& tex
   int64_t longest = 0;
   for (const GivenText& one : texts) {
     encoded.push_back(tokenizer.encode(one.text, one.place));
-    if (encoded.back().empty()) fail(ErrorKind::data, one.place, ": the text is empty");
+    if (encoded.back().empty()) fail(ErrorKind::data, one.place, ": the text is empty; leave it out");
     longest = std::max(longest, int64_t(encoded.back().size()));
   }
   const int64_t steps = steps_for(longest, stored);
