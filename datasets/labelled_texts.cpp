@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "datasets/file.h"
 #include "datasets/same_file.h"
@@ -35,8 +36,8 @@ Vocabulary vocabulary_of_texts(const std::vector<LabelledText>& texts, const Lab
 
 class TextSplits {
  public:
-  TextSplits(const Tokenizer& tokenizer, const std::vector<std::string>& classes, int64_t steps)
-      : tokenizer_(tokenizer), classes_(classes), steps_(steps) {}
+  TextSplits(const Tokenizer& tokenizer, const std::vector<std::string>& classes, const LabelledTextParams& params)
+      : tokenizer_(tokenizer), classes_(classes), steps_(params.steps), several_(params.text.are_several()) {}
 
   Split split_of(const std::vector<LabelledText>& texts) {
     Split out;
@@ -47,11 +48,11 @@ class TextSplits {
     std::ranges::fill(out.inputs.as<int32_t>(), -1);
     for (int64_t i = 0; i < n; ++i) {
       const LabelledText& one = texts[size_t(i)];
-      const std::vector<int32_t> tokens = tokenizer_.encode(one.text, one.place);
+      std::vector<int32_t> tokens = tokenizer_.encode(one.text, one.place);
       if (tokens.empty()) fail(ErrorKind::data, one.place, ": the text is empty");
-      const size_t kept = std::min(tokens.size(), size_t(steps_));
-      cut_ += kept < tokens.size();
-      std::copy_n(tokens.begin(), kept, out.inputs.as<int32_t>().begin() + i * steps_);
+      if (int64_t(tokens.size()) > steps_)
+        ++cut_, tokens = first_tokens(tokenizer_, std::move(tokens), steps_, several_);
+      std::ranges::copy(tokens, out.inputs.as<int32_t>().begin() + i * steps_);
       out.targets.set(i, double(class_of(one)));
     }
     return out;
@@ -70,6 +71,7 @@ class TextSplits {
   const Tokenizer& tokenizer_;
   const std::vector<std::string>& classes_;
   const int64_t steps_;
+  const bool several_;
   int64_t cut_ = 0;  // texts longer than that
 };
 
@@ -90,6 +92,27 @@ void drop_marks(LabelledTexts& all) {
 }
 
 }  // namespace
+
+std::vector<int32_t> first_tokens(const Tokenizer& tokenizer, std::vector<int32_t> tokens, int64_t steps,
+                                  bool several) {
+  if (!several) {
+    tokens.resize(size_t(std::min(int64_t(tokens.size()), steps)));
+    return tokens;
+  }
+  const int32_t between = tokenizer.encode("\n", "").at(0);
+  std::vector<std::vector<int32_t>> texts(1);
+  for (const int32_t token : tokens)
+    if (token == between) texts.emplace_back();
+    else texts.back().push_back(token);
+  for (auto count = int64_t(tokens.size()); count > steps; --count)
+    std::ranges::max_element(texts | std::views::reverse, {}, &std::vector<int32_t>::size)->pop_back();
+  std::vector<int32_t> out;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (i > 0) out.push_back(between);
+    out.insert(out.end(), texts[i].begin(), texts[i].end());
+  }
+  return out;
+}
 
 namespace {
 
@@ -121,7 +144,7 @@ void check_folder_params(const LabelledTextParams& params, const std::string& pa
                          const DataContext& context) {
   if (context.rules < kRulesOfDeepTexts || texts.is_table) return;
   for (const auto& [name, given] : {std::pair{"header", params.header},
-                                    {"text", params.text},
+                                    {"text", list_text(params.text.columns)},
                                     {"label", params.label},
                                     {"delimiter", params.delimiter}})
     if (given != kAutoColumn)
@@ -156,6 +179,10 @@ void check_utf8(const LabelledTexts& all, const std::string& unit, const DataCon
 }  // namespace
 
 Data data_of_texts(LabelledTexts given, const LabelledTextParams& params, const DataContext& context) {
+  const auto texts = int64_t(params.text.columns.size());
+  if (params.steps < 2 * texts - 1)
+    fail(ErrorKind::config, "steps: ", params.steps, " are too few for ", texts, " texts with a line's end between ",
+         "them; expected at least ", 2 * texts - 1);
   Data out;
   out.source = given.source;
   out.class_names = classes_of(given.train, given.source, context);
@@ -167,7 +194,7 @@ Data data_of_texts(LabelledTexts given, const LabelledTextParams& params, const 
       context.vocabulary ? *context.vocabulary : vocabulary_of_texts(given.train, params, given.source, context);
   if (!context.vocabulary) vocabulary.points_apart = given.points_apart, vocabulary.keeps_end = given.keeps_end;
   const Tokenizer tokenizer(std::move(vocabulary));
-  TextSplits splits(tokenizer, out.class_names, params.steps);
+  TextSplits splits(tokenizer, out.class_names, params);
   out.train = splits.split_of(given.train);
   out.test = splits.split_of(given.test);
   out.validation = splits.split_of(given.validation);

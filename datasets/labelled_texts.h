@@ -10,9 +10,30 @@ namespace neon {
 
 constexpr const char* kAutoColumn = "auto";
 
+// The columns of a table whose texts make a sample, one after the other.
+struct TextColumns {
+  std::vector<std::string> columns = {kAutoColumn};
+  bool operator==(const std::string& one) const { return columns.size() == 1 && columns[0] == one; }
+  bool are_several() const { return columns.size() > 1; }
+};
+
+template <>
+struct Value_of<TextColumns> {
+  static std::string type() { return "text, or list of text"; }
+  static void read(const Setting& s, TextColumns& out, const Constraint& constraint, Problems& problems) {
+    Value_of<std::vector<std::string>>::read(s, out.columns, constraint, problems);
+    if (out.columns.empty()) detail::wrong_type(s, "a column, or a list of columns", problems);
+  }
+  static Setting write(const TextColumns& value) {
+    if (!value.are_several()) return Value_of<std::string>::write(value.columns[0]);
+    return Value_of<std::vector<std::string>>::write(value.columns);
+  }
+};
+
 struct LabelledTextParams : VocabularyParams {
   int64_t steps = 128;
-  std::string text = kAutoColumn, label = kAutoColumn, header = "auto", test = "auto";
+  TextColumns text;
+  std::string label = kAutoColumn, header = "auto", test = "auto";
   std::string delimiter = kAutoColumn;
   LabelledTextParams() {
     unit = "words";
@@ -24,7 +45,9 @@ struct LabelledTextParams : VocabularyParams {
       Alias{"sentence_length"});
     VocabularyParams::describe(p);
     p("text", &LabelledTextParams::text,
-      "Column of the texts in a table: its name, or its index from 0. auto: the one named text, else the first.");
+      "Column of the texts in a table: its name, or its index from 0. auto: the one named text, else the first. "
+      "Several columns, as [premise, hypothesis]: the texts of a row are one sample, with a line's end between them; "
+      "where they exceed `steps`, the longest ones lose their ends.");
     p("label", &LabelledTextParams::label,
       "Column of the classes in a table: its name, or its index from 0. auto: the one named label, else the second.");
     p("header", &LabelledTextParams::header,
@@ -68,12 +91,19 @@ std::vector<LabelledText> texts_of_table(const std::string& path, const Labelled
 std::vector<LabelledText> texts_without_classes(std::string_view content, const std::string& name,
                                                 const LabelledTextParams& params, std::vector<std::string>& notes);
 
+// Whether the first line of `content` has the names of the columns of texts.
+bool names_texts(std::string_view content, const std::string& name, const LabelledTextParams& params);
+
 // The texts of any of these. Texts to test with are those of params.test, unless the folder has its own.
 LabelledTexts labelled_texts_at(const std::string& path, const LabelledTextParams& params, const DataContext& context);
 // A config error where a parameter is for a table, and these texts are of the folder `path`; or where it asks for other
 // texts to test with than those that the folder has apart. Not before kRulesOfDeepTexts.
 void check_folder_params(const LabelledTextParams& params, const std::string& path, const LabelledTexts& texts,
                          const DataContext& context);
+
+// The first `steps` of a text's tokens. Where it is `several` texts, with a line's end between them, the longest ones
+// lose their last tokens.
+std::vector<int32_t> first_tokens(const Tokenizer& tokenizer, std::vector<int32_t> tokens, int64_t steps, bool several);
 
 // The texts as tokens, padded. Training texts give vocabulary and classes; test texts are those of `given`, or a share
 // of its training texts.

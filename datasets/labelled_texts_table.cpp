@@ -23,28 +23,29 @@ struct TextTable {
   std::vector<std::string> names;
   size_t count = 0;
   const std::string& path;
-  size_t text = 0, label = 0;
+  std::vector<size_t> texts;
+  size_t label = 0;
 
   // Finds both columns, or with `labelled` false that of the texts; whether the first line, which has these cells, is a
   // header.
   bool begin(const std::vector<CsvCell>& cells, const LabelledTextParams& params, bool labelled) {
     count = cells.size();
     for (const CsvCell& cell : cells) names.emplace_back(cell.text);
-    const bool is_named = named(kText) || named(kLabel) || named(params.text) || named(params.label);
+    const auto is_column = [&](const std::string& column) { return named(column).has_value(); };
+    const bool is_named =
+        named(kText) || named(kLabel) || named(params.label) || std::ranges::any_of(params.text.columns, is_column);
     const bool is_header = params.header == "true" || (params.header == "auto" && is_named);
     if (!is_header) names.clear();
-    if (!labelled) {
-      const std::optional<size_t> other = named(params.label == kAutoColumn ? kLabel : params.label);
-      if (params.text == kAutoColumn) text = count == 1 ? 0 : chosen(kText, 0, other);
-      else text = given(kText, params.text);
-      check_once(text);
-      return is_header;
-    }
-    const std::optional<size_t> other = params.label == kAutoColumn ? named(kLabel) : given(kLabel, params.label);
-    text = params.text == kAutoColumn ? chosen(kText, 0, other) : given(kText, params.text);
-    label = other ? *other : chosen(kLabel, 1, text);
-    check_once(text), check_once(label);
-    if (text == label) fail_about(kLabel, "text and label are one column of ", params.label);
+    std::optional<size_t> other;
+    if (params.label != kAutoColumn) other = labelled ? given(kLabel, params.label) : named(params.label);
+    else other = named(kLabel);
+    if (params.text == kAutoColumn) texts = {count == 1 && !labelled ? 0 : chosen(kText, 0, other)};
+    else texts = given_texts(params.text.columns);
+    for (const size_t column : texts) check_once(column);
+    if (!labelled) return is_header;
+    label = other ? *other : texts.size() == 1 ? chosen(kLabel, 1, texts[0]) : column_beside_texts();
+    check_once(label);
+    if (std::ranges::count(texts, label)) fail_about(kLabel, "text and label are one column of ", params.label);
     return is_header;
   }
 
@@ -73,6 +74,24 @@ struct TextTable {
     if (parse_number(column, number) && number >= 0 && number < double(count) && number == double(size_t(number)))
       return size_t(number);
     fail_about(parameter, in_quotes(column) + " is no column of ", column);
+  }
+
+  std::vector<size_t> given_texts(const std::vector<std::string>& columns) const {
+    std::vector<size_t> out;
+    for (const std::string& column : columns) {
+      out.push_back(given(kText, column));
+      if (std::ranges::count(out, out.back()) > 1)
+        fail(ErrorKind::config, kText, ": column ", in_quotes(column), " is named twice");
+    }
+    return out;
+  }
+
+  // The only one that is no text.
+  size_t column_beside_texts() const {
+    if (count != texts.size() + 1) fail_about(kLabel, "name its column of ", kLabel);
+    size_t out = 0;
+    while (std::ranges::count(texts, out)) ++out;
+    return out;
   }
 
   // The column of that name; of two columns the one that `other` is not; without a header the one at `place`.
@@ -136,10 +155,31 @@ char delimiter_in(std::string_view content, const std::string& path, const Label
   if (first_line_by(',', content).size() > 1) return ',';
   for (const char other : {';', '\t'}) {
     const std::vector<std::string> cells = first_line_by(other, content);
-    const bool has_text = std::ranges::count(cells, params.text == kAutoColumn ? kText : params.text) > 0;
+    const std::string wanted = params.text == kAutoColumn ? kText : params.text.columns[0];
+    const bool has_text = std::ranges::count(cells, wanted) > 0;
     if (cells.size() > 1 && (labelled || has_text)) return other;
   }
   return ',';
+}
+
+// Several texts of a row with a line's end between them, and none within.
+std::string joined_texts(const CsvReader& reader, const std::vector<CsvCell>& cells, const TextTable& table) {
+  if (table.texts.size() == 1) return std::string(cells[table.texts[0]].text);
+  std::string out;
+  for (const size_t column : table.texts) {
+    constexpr const char* kSpace = " \t\r\n";
+    const std::string_view cell = cells[column].text;
+    const size_t begin = std::min(cell.find_first_not_of(kSpace), cell.size());
+    std::string one(cell.substr(begin, cell.find_last_not_of(kSpace) + 1 - begin));
+    if (one.empty())
+      reader.fail_at(cells[column].at,
+                     text("the text of column ", table.names.empty() ? text(column) : in_quotes(table.names[column]),
+                          " is missing"));
+    std::ranges::replace_if(
+        one, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+    out += (out.empty() ? "" : "\n") + one;
+  }
+  return out;
 }
 
 std::vector<LabelledText> read_rows(std::string_view content, const LabelledTextParams& params, TextTable& table,
@@ -152,8 +192,8 @@ std::vector<LabelledText> read_rows(std::string_view content, const LabelledText
     if (cells.size() != table.count)
       reader.fail_at(cells[0].at, text("this line has ", cells.size(), " cells, the first has ", table.count));
     if (labelled && cells[table.label].text.empty()) reader.fail_at(cells[table.label].at, "the class is missing");
-    out.push_back({std::string(cells[table.text].text), labelled ? std::string(cells[table.label].text) : "",
-                   reader.place(cells[table.text].at)});
+    out.push_back({joined_texts(reader, cells, table), labelled ? std::string(cells[table.label].text) : "",
+                   reader.place(cells[table.texts[0]].at)});
   }
   if (out.empty()) fail(ErrorKind::data, table.path, ": has no texts");
   return out;
@@ -163,18 +203,27 @@ std::vector<LabelledText> read_rows(std::string_view content, const LabelledText
 
 std::vector<LabelledText> texts_without_classes(std::string_view content, const std::string& name,
                                                 const LabelledTextParams& params, std::vector<std::string>& notes) {
-  TextTable table{{}, 0, name};
+  TextTable table{{}, 0, name, {}};
   std::vector<LabelledText> out = read_rows(content, params, table, false);
   if (table.names.empty() && table.count > 1 && params.header == "auto")
-    notes.push_back(text("note: ", name, ": its first line names no column of texts; column ", table.text,
-                         " is taken, from ", in_quotes(out.front().text), " on"));
+    notes.push_back(text("note: ", name, ": its first line names no column of texts; of ", table.count,
+                         " columns the texts are column ", table.texts[0], ", from ", in_quotes(out.front().text),
+                         " on"));
   return out;
+}
+
+bool names_texts(std::string_view content, const std::string& name, const LabelledTextParams& params) {
+  const std::vector<std::string> cells = first_line_by(delimiter_in(content, name, params, false), content);
+  const bool is_auto = params.text == kAutoColumn;
+  return std::ranges::all_of(params.text.columns, [&](const std::string& column) {
+    return std::ranges::count(cells, is_auto ? kText : column) > 0;
+  });
 }
 
 std::vector<LabelledText> texts_of_table(const std::string& path, const LabelledTextParams& params,
                                          const DataContext& context) {
   const TextFile file(path);
-  TextTable table{{}, 0, path};
+  TextTable table{{}, 0, path, {}};
   std::vector<LabelledText> out = read_rows(file.text(), params, table, true);
   warn_of_missing(out, path, context);
   check_guesses(out, params, !table.names.empty());

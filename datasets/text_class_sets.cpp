@@ -66,7 +66,7 @@ class IMDB : public Parametrized<Dataset, ImdbParams> {
   void check_params(const DataContext& context) const {
     if (context.rules < kRulesOfDeepTexts || !params.fallback.empty()) return;
     for (const auto& [name, value] : {std::pair{"header", params.header},
-                                      {"text", params.text},
+                                      {"text", list_text(params.text.columns)},
                                       {"label", params.label},
                                       {"delimiter", params.delimiter},
                                       {"test", params.test}})

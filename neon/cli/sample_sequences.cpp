@@ -75,12 +75,14 @@ std::unique_ptr<SampleSource> samples_of_texts(const std::vector<GivenText>& tex
   std::vector<std::string> names;
   const bool keeps_end = stored.vocabulary.keeps_end;
   int64_t cut = 0, unknown = 0, all_tokens = 0;
-  for (const std::vector<int32_t>& tokens : encoded) {
-    cut += int64_t(tokens.size()) > steps;
+  for (std::vector<int32_t>& tokens : encoded) {
     unknown += tokenizer.count_unknown(tokens), all_tokens += int64_t(tokens.size());
-    const auto count = long(std::min(tokens.size(), size_t(steps)));
-    std::copy_n(keeps_end ? tokens.end() - count : tokens.begin(), count,
-                all.as<int32_t>().begin() + int64_t(names.size()) * steps);
+    if (int64_t(tokens.size()) > steps) {
+      ++cut;
+      if (keeps_end) tokens.erase(tokens.begin(), tokens.end() - steps);
+      else tokens = first_tokens(tokenizer, std::move(tokens), steps, stored.texts.text.are_several());
+    }
+    std::ranges::copy(tokens, all.as<int32_t>().begin() + int64_t(names.size()) * steps);
     names.push_back(texts[names.size()].name);
   }
   const std::string_view units = name_of(stored.vocabulary.unit);
@@ -98,8 +100,16 @@ std::string_view own_text(std::string_view content, const std::string& name, con
   return stored.vocabulary.unit == TextUnit::byte ? content : utf8_text(content, name);
 }
 
+// Lines and files have one text each.
+void check_takes_one(const std::string& name, const StoredData& stored) {
+  if (stored.texts.text.are_several())
+    fail(ErrorKind::config, name, ": the net takes ", stored.texts.text.columns.size(), " texts a sample, ",
+         list_text(stored.texts.text.columns), "; give a table with these columns, a .csv or .tsv file");
+}
+
 std::unique_ptr<SampleSource> texts_in(const std::string& content, const std::string& name, const std::string& prefix,
                                        const StoredData& stored) {
+  check_takes_one(name, stored);
   const std::vector<std::string_view> lines = lines_of(own_text(content, name, stored));
   if (lines.empty()) fail(ErrorKind::data, name, ": holds no texts; expected one a line");
   if (stored.texts_are_files && lines.size() > 1)
@@ -111,16 +121,6 @@ std::unique_ptr<SampleSource> texts_in(const std::string& content, const std::st
   return samples_of_texts(texts, name, stored);
 }
 
-// Rows (L,F) as windows (n,T,F).
-std::unique_ptr<SampleSource> windows_of(const Tensor& rows, const std::string& name, const std::string& prefix,
-                                         const StoredData& stored) {
-  const int64_t steps = stored.sample[0], features = stored.sample[1], n = rows.shape()[0] - steps + 1;
-  if (rows.shape()[1] != features)
-    fail(ErrorKind::data, name, ": rows of ", rows.shape()[1], " numbers, the net takes ", features);
-  if (n < 1)
-    fail(ErrorKind::data, name, ": has ", rows.shape()[0], " rows, the net takes ", steps, " that follow one another");
-  Tensor all(DType::f32, {n, steps, features});
-  std::vector<std::string> names;
 // Lines of letters for a net whose tokens have no texts, but are letters among its classes. Null where the first line
 // begins with none of them.
 std::unique_ptr<SampleSource> letters_in(const std::string& content, const std::string& name, const std::string& prefix,
@@ -140,6 +140,16 @@ std::unique_ptr<SampleSource> letters_in(const std::string& content, const std::
   return texts_in(content, name, prefix, with);
 }
 
+// Rows (L,F) as windows (n,T,F).
+std::unique_ptr<SampleSource> windows_of(const Tensor& rows, const std::string& name, const std::string& prefix,
+                                         const StoredData& stored) {
+  const int64_t steps = stored.sample[0], features = stored.sample[1], n = rows.shape()[0] - steps + 1;
+  if (rows.shape()[1] != features)
+    fail(ErrorKind::data, name, ": rows of ", rows.shape()[1], " numbers, the net takes ", features);
+  if (n < 1)
+    fail(ErrorKind::data, name, ": has ", rows.shape()[0], " rows, the net takes ", steps, " that follow one another");
+  Tensor all(DType::f32, {n, steps, features});
+  std::vector<std::string> names;
   for (int64_t i = 0; i < n; ++i) {
     std::copy_n(rows.as<float>().begin() + i * features, steps * features,
                 all.as<float>().begin() + i * steps * features);
@@ -200,6 +210,7 @@ void check_has_classes(const std::string& name, const StoredData& stored) {
 
 std::unique_ptr<SampleSource> texts_of_files(const std::string& folder, const StoredData& stored) {
   check_has_classes(folder, stored);
+  check_takes_one(folder, stored);
   const std::vector<std::string> files = files_below(folder);
   if (files.empty()) fail(ErrorKind::data, folder, ": holds no files; expected a text in each");
   std::vector<std::string> contents;
@@ -212,6 +223,7 @@ std::unique_ptr<SampleSource> texts_of_files(const std::string& folder, const St
 std::unique_ptr<SampleSource> texts_of_archive(std::vector<NamedText> files, const std::string& name,
                                                const std::string& prefix, const StoredData& stored) {
   check_has_classes(name, stored);
+  check_takes_one(name, stored);
   std::vector<GivenText> texts;
   for (const NamedText& file : files) {
     const std::string place = text(name, ": ", file.name);
@@ -255,8 +267,12 @@ std::unique_ptr<SampleSource> sequences_in(const std::string& content, const std
   if (!stored.sequence || (!is_array && !is_text)) return nullptr;
   if (!stored.vocabulary.empty() && !is_array) {
     check_has_classes(name, stored);
+    if (stored.texts_are_rows && names_texts(content, name, stored.texts))
+      return texts_of_table(content, name, prefix, stored);
     return texts_in(content, name, prefix, stored);
   }
+  if (!is_array)
+    if (auto found = letters_in(content, name, prefix, stored)) return found;
   if (stored.tokens > 0 || stored.sample.rank() != 2) return nullptr;
   if (is_array) return windows_in(read_npy(MemorySource(content, name)), name, prefix, stored);
   if (stored.table.count > 0) {
@@ -271,8 +287,6 @@ std::unique_ptr<SampleSource> sequences_in(const std::string& content, const std
   print_warnings(notes);
   return windows_of(rows, name, prefix, stored);
 }
-  if (!is_array)
-    if (auto found = letters_in(content, name, prefix, stored)) return found;
 
 namespace {
 

@@ -37,6 +37,7 @@ void say_texts(const Setting& spec, StoredData& out) {
   const std::string small = lower(path);
   const auto ends = [&](const char* ending) { return small.ends_with(ending); };
   out.txt_is_table = ends(".txt") || ends(".txt.gz");
+  out.texts_are_rows = out.txt_is_table || ends(".csv") || ends(".tsv") || ends(".csv.gz") || ends(".tsv.gz");
   out.texts_are_files = is_tar_name(path) || !(ends(".csv") || ends(".tsv") || ends(".txt") || ends(".gz"));
 }
 
@@ -56,11 +57,13 @@ StoredData stored_data(const StoredRun& run, const Setting& spec) {
   take_text(spec, "x_test", out.x_test);
   take_text(spec, "array", out.series_array);
   if (!out.vocabulary.empty())
-    for (const auto& [name, to] : {std::pair{"text", &out.texts.text},
-                                   {"label", &out.texts.label},
-                                   {"header", &out.texts.header},
-                                   {"delimiter", &out.texts.delimiter}})
+    for (const auto& [name, to] :
+         {std::pair{"label", &out.texts.label}, {"header", &out.texts.header}, {"delimiter", &out.texts.delimiter}})
       take_text(spec, name, *to);
+  if (const Setting* const text = parameter_of_data(spec, "text"); text && !out.vocabulary.empty()) {
+    Problems ignored;
+    Value_of<TextColumns>::read(*text, out.texts.text, {}, ignored);
+  }
   say_texts(spec, out);
   return out;
 }

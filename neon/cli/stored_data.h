@@ -17,12 +17,13 @@ struct StoredData : SampleMeaning {
   std::string x_train = "x_train", x_test = "x_test";  // names of the inputs in an .npz
   bool texts_are_files = false;                        // those to train with were files in folders of classes
   LabelledTextParams texts;                            // columns of a table of texts
+  bool texts_are_rows = false;                         // those to train with were rows of a table
   bool txt_is_table = false;                           // those to train with were rows of a table named .txt
   // The most steps that the spec takes of a text or sequence, 0: all; or without a value: those to train with.
   std::optional<int64_t> most_steps;
   std::string series_array = "input";  // WindowsParams::array
-};
   int64_t rows_ahead = 1;              // from the last row of a window to the one that it is named after
+};
 // `spec`: the run's, as --set has it.
 StoredData stored_data(const StoredRun& run, const Setting& spec);
 

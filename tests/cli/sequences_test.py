@@ -99,7 +99,7 @@ class Sequences(Case):
         self.write("one", "a fine film")
         out = self.neon("predict", "t.safetensors", "one", "new.txt").out
         self.assertEqual([row[0] for row in rows_of(out)], ["one:0", "new.txt:0", "new.txt:1", "new.txt:2", "new.txt:3"])
-        self.assertIn("column 0 is taken", self.neon("predict", "t.safetensors", "reviews.csv").err)
+        self.assertIn("the texts are column 0", self.neon("predict", "t.safetensors", "reviews.csv").err)
         self.refused(3, "predict", "t.safetensors", "-", stdin=b"fine\n\n", says="stdin:2: the text is empty")
         self.refused(3, "predict", "t.safetensors", "-", stdin=b"", says="stdin")
 

@@ -55,10 +55,56 @@ class TextSamples(Case):
         self.refused(2, "predict", "t.safetensors", "wide.csv",
                      says="text: name its column of wide.csv, which has review, stars, label")
         self.write("wide.csv", "review,stars,sort\ngood,1,p\n")
-        self.assertIn('note: wide.csv: its first line names no column of texts; column 0 is taken, from ',
+        self.assertIn('note: wide.csv: its first line names no column of texts; of 3 columns the texts are column 0, from ',
                       self.neon("predict", "t.safetensors", "wide.csv").err)
         self.write("named.csv", cells([("id", "review", "by"), *(("7", text, "me") for text in TEXTS)], ","))
         self.assertEqual(self.rows("named.csv", "--set", "dataset.TextClasses.text=review"), expected)
+
+    def test_a_table_by_stdin_names_its_columns(self):
+        expected = self.rows("lines.txt")
+        for name in "t.csv", "other.csv", "semicolons.csv":
+            if name == "other.csv": self.write(name, cells([("id", "text"), *(("7", text) for text in TEXTS)], ","))
+            if name == "semicolons.csv": self.write(name, cells([("label", "text"), *((label, text) for text, label in ROWS)], ";"))
+            self.assertEqual(self.rows("-", stdin=self.read(name)), expected, name)
+        self.write("table.txt", self.read("t.csv").decode())
+        self.assertEqual(self.rows("table.txt"), expected)
+        self.assertEqual(self.rows("-", stdin=self.read("lines.txt")), expected)
+
+    def test_pairs_of_texts(self):
+        """A class that neither text tells alone, but whether both are the same."""
+        words = ["red", "green", "blue", "white"]
+        pairs = [(a, b, "same" if a == b else "other") for a in words for b in words]
+        pairs += [pair for pair in pairs if pair[2] == "same"] * 2
+        self.write("pairs.csv", cells([("premise", "hypothesis", "label"), *pairs], ","))
+        net = """dataset: {TextClasses: {path: pairs.csv, text: [premise, hypothesis], steps: 3, test: 0}}
+layers:
+  - Embedding: {embedding_dim: 8, init: {Gaussian: {scale: 0.5}}}
+  - LSTM: {output_size: 16, init: GlorotUniform}
+  - RecurrentLast
+  - Affine: {nout: classes, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: {Adam: {learning_rate: 0.02}}
+batch_size: 8
+epochs: 60
+"""
+        self.neon(self.spec(net, "p.yaml"), "-r", "1", "-s", "p.safetensors")
+        answers = [line.split(",")[1] for line in self.neon("predict", "p.safetensors", "pairs.csv").out.splitlines()[1:]]
+        self.assertEqual(answers, [label for _, _, label in pairs])
+        # Columns go by name, and are in any order.
+        other = cells([("hypothesis", "id", "premise"), ("red", "7", "red"), ("red", "8", "blue")], ",")
+        self.write("other.csv", other)
+        for data, stdin in ("other.csv", None), ("-", other.encode()):
+            given = {"stdin": stdin} if stdin else {}
+            said = self.neon("predict", "p.safetensors", data, **given)
+            self.assertEqual([line.split(",")[1] for line in said.out.splitlines()[1:]], ["same", "other"])
+        self.write("long.csv", cells([("premise", "hypothesis"), ("red red red", "red blue")], ","))
+        said = self.neon("predict", "p.safetensors", "long.csv")
+        self.assertIn("1 of 1 texts are longer than 3 words, and their ends are left out", said.err)
+        self.assertIn("0,same,", said.out)
+        for data, stdin in ("lines.txt", None), ("-", b"red\n"):
+            self.refused(2, "predict", "p.safetensors", data, **({"stdin": stdin} if stdin else {}),
+                         says="the net takes 2 texts a sample, premise, hypothesis; give a table with these columns")
+        self.refused(2, "predict", "p.safetensors", "t.csv", says="text: 'premise' is no column of t.csv")
 
     def test_files_of_an_archive_are_texts(self):
         expected = [row[1:] for row in self.rows("lines.txt")]
@@ -73,6 +119,7 @@ class TextSamples(Case):
         self.assertEqual(self.rows("t.zip", "lines.txt")[0][0], "t.zip:in/0.txt")
         with open(self.path("t.tar.gz"), "rb") as archive:
             self.assertEqual([row[1:] for row in self.rows("-", stdin=archive.read())], expected)
+        self.assertEqual(self.rows("-", stdin=self.read("t.zip")), [[name, *rest] for name, rest in zip(names, expected)])
 
     def test_cells_may_be_apart_by_other_characters(self):
         found = []
@@ -119,7 +166,6 @@ class TextSamples(Case):
         self.assertEqual(*(re.search(r"cost [\d.]+", result.out)[0] for result in (usual, given)))
         self.assertIn("note: f has 4 training and 4 test samples", given.err)
 
-        self.assertEqual(self.rows("-", stdin=self.read("t.zip")), [[name, *rest] for name, rest in zip(names, expected)])
     def test_rare_tokens_of_a_text_are_no_imbalance(self):
         self.write("book.txt", "aaaaaaaab" * 40)
         said = self.neon("check", self.spec(SPEC.replace("TextClasses: {path: %s, test: 0}", "Text: {path: book.txt, steps: 2}")

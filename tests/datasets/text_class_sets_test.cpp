@@ -257,3 +257,36 @@ TEST_CASE("drawn stories stand in, and their answers are true") {
     REQUIRE(place_of.at(words[words.size() - 2]) == answer(data, data.train, i));
   }
 }
+
+TEST_CASE("texts of several columns are one sample, with a line's end between them") {
+  const TempDir dir;
+  const std::string rows =
+      "a man sleeps,a man rests,yes\na man sleeps,\"a man\nruns \",no\na dog,a man rests,no\na dog,a dog,yes\n";
+  const auto read = [&](const std::string& content, Keys keys) {
+    keys.insert(keys.end(), {{"path", dir.write("pairs.csv", content)}, {"test", "0"}});
+    return make("TextClasses", keys)->load(offline());
+  };
+  const Data data = read("premise,hypothesis,label\n" + rows, {{"text", "[premise, hypothesis]"}, {"steps", "7"}});
+  // By count, and by the alphabet: a 8, man 5, a line's end 4, dog 3, rests and sleeps 2, runs 1.
+  CHECK(data.vocabulary.texts == Texts{"<unk>", "a", "man", "\n", "dog", "rests", "sleeps", "runs"});
+  CHECK(values(data.train.inputs) == std::vector<double>{1, 2, 6, 3, 1, 2, 5,  1, 2, 6, 3, 1, 2,  7,  //
+                                                         1, 4, 3, 1, 2, 5, -1, 1, 4, 3, 1, 4, -1, -1});
+  CHECK(values(data.train.targets) == std::vector<double>{1, 0, 0, 1});
+  // The longest text loses its end, of two that are as long the last one.
+  const Data cut = read("premise,hypothesis,label\n" + rows, {{"text", "[premise, hypothesis]"}, {"steps", "5"}});
+  CHECK(values(cut.train.inputs) == std::vector<double>{1, 2, 3, 1, 2, 1, 2, 3, 1, 2, 1, 4, 3, 1, 2, 1, 4, 3, 1, 4});
+  // Of two columns by index the class is the third.
+  const Data bare = read(rows, {{"text", "[1, 0]"}, {"steps", "7"}});
+  CHECK(values(bare.train.inputs.rows(2, 1)) == std::vector<double>{1, 2, 5, 3, 1, 4, -1});
+  const auto refused = [&](const std::string& content, const Keys& keys) {
+    return error_of([&] { read(content, keys); });
+  };
+  const std::string table = dir / "pairs.csv";
+  CHECK(refused(rows, {{"text", "[0, 0]"}}) == "config: text: column '0' is named twice");
+  CHECK(refused(rows, {{"text", "[0, 1]"}, {"steps", "2"}}) ==
+        "config: steps: 2 are too few for 2 texts with a line's end between them; expected at least 3");
+  CHECK(refused("a,b,c,d\n1,2,3,4\n", {{"text", "[a, b]"}}) ==
+        "config: label: name its column of " + table + ", which has a, b, c, d");
+  CHECK(refused("a,b,c\nx, ,y\n", {{"text", "[a, b]"}}) ==
+        "data: " + table + ":2:4: the text of column 'b' is missing");
+}
