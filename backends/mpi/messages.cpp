@@ -78,7 +78,7 @@ void Messages::hear(int rank, const std::vector<char>& bytes) {
   const std::string cause(bytes.begin() + sizeof head, bytes.end());
   Peer& peer = peers_[size_t(rank)];
   switch (head.word) {
-    case Word::alone: peer.alone = true; return;
+    case Word::alone: peer.alone = peer.begins = true; return;
     case Word::together: peer.alone = false, peer.returns = true; return;
     case Word::ask: return send(rank, Word::here, 0, "");
     case Word::here: peer.answered = true; return;

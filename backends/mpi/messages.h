@@ -17,6 +17,8 @@ void check_mpi(int result, const char* doing);
 // Another rank, as far as this one has heard.
 struct Peer {
   bool alone = false;     // does what the others have no part in
+  bool begins = false;    // has said so since it was last looked at
+  double since = 0;       // when it was seen to begin
   bool returns = false;   // has done so since it was last looked at
   bool answered = false;  // since it was last asked
   RankEnding ending;

@@ -144,10 +144,13 @@ void MpiRanks::give_way() {
 void MpiRanks::find_hung(double waited) {
   std::vector<Peer>& peers = messages_.peers();
   const double now = seconds_now();
-  for (Peer& peer : peers)
-    if (peer.alone || std::exchange(peer.returns, false)) together_since_ = now;
+  for (Peer& peer : peers) {
+    if (std::exchange(peer.begins, false)) peer.since = now;
+    const bool returns = std::exchange(peer.returns, false);
+    if (peer.alone ? now < peer.since + alone_patience_ : returns) together_since_ = now;
+  }
   waited = std::min(waited, now - together_since_);
-  if (!started_ || waited < kPatience + kTimesLongest * longest_) return;
+  if (waited < (started_ ? kPatience + kTimesLongest * longest_ : start_patience_)) return;
   if (asked_at_ == 0) {
     asked_at_ = now;
     for (Peer& peer : peers) peer.answered = false;
@@ -160,7 +163,7 @@ void MpiRanks::find_hung(double waited) {
   if (hung == peers.end()) return;
   // Others may not have waited for as long, and one of them speaks for all.
   const int rank = int(hung - peers.begin());
-  const std::string cause = text("has not answered for ", int(waited), " seconds");
+  const std::string cause = text("has not answered for ", int(hung->alone ? now - hung->since : waited), " seconds");
   messages_.tell_all(Messages::Word::hung, rank, cause);
   messages_.note_end(rank, exit_code(ErrorKind::failed), cause);
   throw RankLost();

@@ -48,8 +48,9 @@ class MpiRanks : public StartedRanks {
   bool started_ = false;
   double longest_ = 0;  // seconds of a wait
   double asked_at_ = 0;
-  double together_since_ = 0;  // when a rank was last seen at work alone
-  int64_t crowded_ = 0;        // exchanges for which this rank sleeps where it waits
+  double together_since_ = 0;  // when a rank was last seen at work alone, for no longer than alone_patience_
+  const double start_patience_ = start_patience(), alone_patience_ = alone_patience();
+  int64_t crowded_ = 0;  // exchanges for which this rank sleeps where it waits
   // What MPI may still read and write when a rank is lost.
   std::vector<std::byte> outgoing_, incoming_;
   std::vector<MPI_Request> requests_;

@@ -14,7 +14,7 @@ constexpr int kMostRanks = 256;
 struct RankRecord {
   std::atomic<int64_t> moves;    // times that it has begun or ended to wait for the others
   std::atomic<int32_t> waiting;  // 1 while it waits for the others
-  std::atomic<int32_t> alone;    // 1 while it does what the others have no part in, as to write files
+  std::atomic<int32_t> alone;    // not 0 while it does what the others have no part in; a new number each time
   std::atomic<int32_t> ended;    // 1: `code` and `cause` are there
   int32_t code = 0;              // its exit code
   char device[32] = "CPU";
@@ -72,7 +72,7 @@ class SharedRanks : public Ranks {
   void set_device(const std::string& device) override;
   void set_started() override { (*board_)->started = 1; }
   void set_waiting(bool waiting) override;
-  void set_alone(bool alone) override { (*board_)->records[rank()].alone = alone; }
+  void set_alone(bool alone) override { (*board_)->records[rank()].alone = alone ? ++times_alone_ : 0; }
 
  private:
   void meet();
@@ -80,6 +80,7 @@ class SharedRanks : public Ranks {
   void sum_as(std::span<const Summand> arrays);
   const std::shared_ptr<SharedBoard> board_;
   int bank_ = 0;
+  int32_t times_alone_ = 0;
 };
 
 }  // namespace neon

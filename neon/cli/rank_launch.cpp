@@ -54,6 +54,7 @@ struct RankProcess {
   bool runs = true;
   double since = 0, longest = 0;  // its last move, and the longest time between two
   int64_t moves = 0;
+  int32_t alone = 0;  // as in its record
 };
 
 class Launch {
@@ -173,12 +174,19 @@ class Launch {
     if (asked_times > 1 && now_seconds() < first_asked_ + 0.1) asked_times = 1;  // the same request
   }
 
+  // Seconds that a rank may take while the others wait for it.
+  double patience_with(const RankProcess& rank) const {
+    if (rank.alone) return alone_patience_;
+    return board_->started ? kPatience + kTimesLongest * rank.longest : start_patience_;
+  }
+
   // A rank that keeps all others waiting.
   void find_hung() {
     if (board_->lost) return;
     const bool started = board_->started;
     const double now = now_seconds();
     int busy = -1, waiting = 0;
+    double over = 0;  // seconds beyond its patience
     int64_t farthest = 0;
     for (int k = 0; k < count(); ++k) farthest = std::max<int64_t>(farthest, record(k).moves);
     for (int k = 0; k < count(); ++k) {
@@ -187,18 +195,16 @@ class Launch {
         if (rank.since > 0 && started) rank.longest = std::max(rank.longest, now - rank.since);
         rank.moves = moves, rank.since = now;
       }
-      if (record(k).alone) rank.since = now;  // the time that it has for the others begins afterwards
+      // The time that it has for the others begins when it is no longer alone.
+      if (const int32_t alone = record(k).alone; alone != rank.alone) rank.alone = alone, rank.since = now;
       if (!rank.runs || record(k).ended) continue;
       // One that was stopped while it waited has not seen that the others came and went on.
       if (record(k).waiting && rank.moves == farthest) ++waiting;
-      else if (busy < 0 || rank.since < ranks_[size_t(busy)].since) busy = k;
+      else if (now - rank.since - patience_with(rank) >= over) busy = k, over = now - rank.since - patience_with(rank);
     }
-    if (busy < 0 || waiting == 0 || record(busy).alone) return;
+    if (busy < 0 || waiting == 0) return;
     const RankProcess& rank = ranks_[size_t(busy)];
-    const double waited = now - rank.since;
-    const double patience = started ? kPatience + kTimesLongest * rank.longest : start_patience_;
-    if (waited < patience) return;
-    note_end(busy, exit_code(ErrorKind::failed), text("has not answered for ", int(waited), " seconds"));
+    note_end(busy, exit_code(ErrorKind::failed), text("has not answered for ", int(now - rank.since), " seconds"));
     kill(rank.id, SIGKILL);
   }
 
@@ -230,7 +236,7 @@ class Launch {
   const CommandLine& line_;
   SharedBoard board_;
   std::vector<RankProcess> ranks_;
-  const double start_patience_ = start_patience();
+  const double start_patience_ = start_patience(), alone_patience_ = alone_patience();
   double first_asked_ = 0, lost_at_ = 0;
   bool stopped_at_once_ = false;
 };

@@ -14,6 +14,7 @@
 #include "backends/device/device.h"
 #include "backends/ranks/started_ranks.h"
 #include "neon/cli/rank_endings.h"
+#include "neon/cli/start_watch.h"
 #include "neon/core/cgroups.h"
 #include "neon/core/numa.h"
 #include "neon/core/threads.h"
@@ -108,6 +109,7 @@ void join_mpi_ranks() {
   if (!found) return;
   Place& place = own_place();
   try {
+    const StartWatch watch(*found);
     place.started = join_started_ranks(*found);
   } catch (const Error&) {
     // All have the same fault. Rank 0 tells it, and whoever started the ranks ends the others then.

@@ -217,6 +217,47 @@ class Mpi(MpiCase):
             self.assertRegex(line, rf"^neon: rank {rank} of 2 \({os.uname().nodename}, CPU\) has not answered for \d+ seconds")
             self.check_gone(ids)
 
+    def started_with_samples(self):
+        """Two ranks that take some tenths of a second to read their samples; they wait for each other for 2 seconds."""
+        np.savez(self.path("d.npz"), x_train=np.zeros((1000, 10000), np.float32), y_train=np.arange(1000) % 3)
+        spec = self.spec(NUMBERS, dataset="{NPZ: {path: d.npz}}")
+        child = subprocess.Popen([*self.mpirun(2), support.NEON, "-b", "cpu", "-r", "3", spec], cwd=self.folder,
+                                 env={**self.environment, "NEON_START_SECONDS": "2"}, stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(child.kill)
+        while len(ids := ranks_in(self.folder)) < 2:
+            time.sleep(0.001)
+        return child, ids
+
+    def check_hung(self, child, ids, words):
+        code, _, err = self.ended(child, seconds=16)
+        self.assertEqual(code, 1, err)
+        (line,) = [line for line in err.splitlines() if line.startswith("neon: ")]
+        self.assertRegex(line, words)
+        self.check_gone(ids)
+
+    def test_a_rank_that_hangs_before_ranks_have_met_ends_all(self):
+        """MPI has no word of it, and another rank has waited in vain."""
+        for rank in 0, 1:
+            child, ids = self.started_with_samples()
+            os.kill(ids[rank], signal.SIGSTOP)
+            self.check_hung(child, ids, rf"^neon: rank {1 - rank} of 2 \({os.uname().nodename}\) has waited for [25] seconds")
+
+    def test_a_rank_that_hangs_while_it_reads_samples_ends_all(self):
+        child, ids = self.started_with_samples()
+        files = f"/proc/{ids[1]}/fd/"
+        while not any(os.path.realpath(files + each).endswith("/d.npz") for each in os.listdir(files)):
+            time.sleep(0.001)
+        os.kill(ids[1], signal.SIGSTOP)
+        self.check_hung(child, ids, rf"^neon: rank 1 of 2 \({os.uname().nodename}, CPU\) has not answered for \d seconds")
+
+    def test_work_alone_has_a_limit(self):
+        child = ranks_faults_test.Faults.stopped_alone(self, *self.mpirun(2), support.NEON)
+        os.kill(ranks_in(self.folder)[0], signal.SIGSTOP)
+        code, _, err = self.ended(child, seconds=16)
+        self.assertEqual(code, 1, err)
+        self.assertRegex(err, r"neon: rank 0 of 2 \(.*, CPU\) has not answered for \d+ seconds")
+
     def test_a_rank_that_hangs_is_named_whoever_finds_it(self):
         """Rank 0, which speaks for all, has waited for long before and has more patience than rank 1."""
         child = self.started(3)

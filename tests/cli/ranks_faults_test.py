@@ -2,11 +2,14 @@
 """A fault of a run of several ranks ends it with one line, which names the rank where one alone has the fault, and what is
 left of the run."""
 import os
+import signal
+import subprocess
+import time
 
 import numpy as np
 
 import support
-from ranks_test import IMAGES, NUMBERS
+from ranks_test import IMAGES, NUMBERS, children
 from support import Case
 
 TABLE = """\
@@ -68,6 +71,30 @@ class Faults(Case):
         line = self.check_faults(2, "-s", "m.safetensors", spec, code=3, says="7.png")
         self.assertRegex(line, r"^neon: rank [01] of 2 \(")
         self.assertEqual(line.count("had saved no checkpoint yet"), 1)
+
+    def stopped_alone(self, *command):
+        """A run of two ranks, of which rank 0 was stopped amid the drawing of feature maps, which it does alone."""
+        layers = "\n".join(["layers:", *["  - Conv: {fshape: [5, 5, 24], init: Kaiming, activation: Rectlin}"] * 2,
+                            "  - Pooling: 4", "  - Affine: {nout: 10, init: Kaiming, activation: Softmax}"])
+        spec = self.write("s.yaml", f"dataset: {{Digits: {{ntrain: 64, ntest: 200}}}}\n{layers}\ncost: CrossEntropyMulti\n"
+                          "optimizer: Adam\nbatch_size: 64\nepochs: 1\n"
+                          "callbacks: [GuidedBackprop: {dataset_pct: 100, max_fm: 16}]\n")
+        child = subprocess.Popen([*command, "-b", "cpu", "-r", "3", "-s", "m", spec], cwd=self.folder,
+                                 env={**self.environment, "NEON_ALONE_SECONDS": "2"}, stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(child.kill)
+        end = time.monotonic() + 60
+        while not os.path.exists(self.path("guided_Conv_0.png")):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.005)
+        return child
+
+    def test_work_alone_has_a_limit(self):
+        child = self.stopped_alone(support.NEON, "-m", "2")
+        os.kill(children(child.pid)[0], signal.SIGSTOP)
+        code, _, err = self.ended(child, seconds=6)
+        self.assertEqual(code, 1, err)
+        self.assertIn(f"neon: {self.rank(0, 2)} has not answered for 2 seconds", err)
 
 
 if __name__ == "__main__":

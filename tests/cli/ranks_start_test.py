@@ -37,8 +37,9 @@ class StartOfRanks(Case):
 
     def test_a_limit_that_is_no_number_is_refused(self):
         for value in "", "soon", "5x", "0", "-1", "nan":
-            self.refused(2, "-b", "cpu", "-m", "2", self.spec(LONG), environment={"NEON_START_SECONDS": value},
-                         says=f"NEON_START_SECONDS is '{value}', expected seconds above 0")
+            for name in "NEON_START_SECONDS", "NEON_ALONE_SECONDS":
+                self.refused(2, "-b", "cpu", "-m", "2", self.spec(LONG), environment={name: value},
+                             says=f"{name} is '{value}', expected seconds above 0")
 
     def test_a_signal_before_the_first_step_ends_all_at_once(self):
         child, ids = self.stopped_at_the_start(1, {})
