@@ -140,6 +140,12 @@ void check_mpi_ranks(const CommandLine& line) {
          "each rank reads the spec and the file of options, and one of them is a pipe; write it to a ", "file");
 }
 
+std::string with_ranks(const std::string& command) {
+  const Place& place = own_place();
+  if (!place.started) return command;
+  return text(place.by, place.by == "srun" ? " --mpi=pmix -n " : " -np ", place.started->size(), " ", command);
+}
+
 bool end_rank(int code, const std::string& cause) {
   const Place& place = own_place();
   if (place.started) {

@@ -25,6 +25,8 @@ void join_mpi_ranks();
 void check_mpi_ranks(const CommandLine& line);
 // Null: this process is alone.
 Ranks* own_ranks();
+// The command for the shell, begun by mpirun or srun where that has started this rank.
+std::string with_ranks(const std::string& command);
 // Tells whoever started this rank how it ends: with this exit code and, where it failed, for which reason. False where
 // this process is alone, and has to tell people by itself.
 bool end_rank(int code, const std::string& cause);

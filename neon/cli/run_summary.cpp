@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "neon/cli/rank_process.h"
 #include "neon/cli/untrained_phase.h"
 #include "neon/core/counted.h"
 #include "neon/core/paths.h"
@@ -87,6 +88,14 @@ std::string best_file(const RunOptions& options) {
   return std::filesystem::exists(path, ignored) ? path : "";
 }
 
+// The command that goes on with the run, on as many devices.
+std::string resume_command(const std::string& save, const CommandLine& line) {
+  std::string out = text(with_ranks(shell_word(line.program)), " resume");
+  if (const Setting* const backend = line.run_options.find("backend")) out += " -b " + shell_word(backend->value);
+  if (line.asks_for_ranks && line.ranks > 1) out += " " + line.ranks_option;
+  return out + " " + operand_word(save);
+}
+
 // The command to try next; "" for none.
 std::string next_command(const RunResult& result, const Experiment& experiment, const RunOptions& options,
                          const CommandLine& line) {
@@ -94,14 +103,14 @@ std::string next_command(const RunResult& result, const Experiment& experiment, 
   std::vector<std::string> keep = {"-s", unused_name("model", ".safetensors", options)};
   if (options.output_file.empty()) keep.insert(keep.end(), {"-o", unused_name("run", ".h5", options)});
   const bool again = can_run_again(line);
-  if (save.empty() && again) return again_with(line, keep);
-  if (!result.saved && again) return again_with(line, {});
+  if (save.empty() && again) return with_ranks(again_with(line, keep));
+  if (!result.saved && again) return with_ranks(again_with(line, {}));
   if (!result.saved) return "";
-  if (result.signal) return text(program, " resume ", operand_word(save));
+  if (result.signal) return resume_command(save, line);
   if (!untrained_phase(experiment, result.position, save).empty())
-    return text(program, " resume ", operand_word(save), " -e ", experiment.params.epochs);
+    return text(resume_command(save, line), " -e ", experiment.params.epochs);
   if (!result.results.empty()) return text(program, " eval ", operand_word(best.empty() ? save : best));
-  return text(program, " resume ", operand_word(save), " -e ", 2 * result.position.epoch);  // no test set
+  return text(resume_command(save, line), " -e ", 2 * result.position.epoch);  // no test set
 }
 
 }  // namespace

@@ -77,6 +77,7 @@ void resume_from(const StoredRun& stored, const std::string& source, int64_t acc
   start.position = then;
   if (then.updates < 0) start.position.updates = (then.step - then.skipped) / accumulate;  // of an older neon
   start.position.threads = std::min(here.threads, then.threads);
+  start.position.ranks = here.ranks;
   start.position.timed = then.timed && here.timed;
   start.position.simd = here.simd;
   start.position.version = here.version;
@@ -99,6 +100,7 @@ RunStart start_of_run(const RunSetup& setup, const StoredRun* resume, std::optio
   position.timed = setup.gpu && !repeatable;
   position.loss_scale = setup.scales_loss() ? kFirstLossScale : 1;
   position.threads = team_size(available_threads());
+  position.ranks = setup.rank().ranks;
   position.simd = elementwise::active_level().name;
   position.version = version();
   position.device = setup.device_name;

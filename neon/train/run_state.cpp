@@ -55,6 +55,7 @@ json position_json(const Position& p) {
           {"best_epoch", p.best_epoch},
           {"best_of", p.best_of},
           {"threads", p.threads},
+          {"ranks", p.ranks},
           {"timed", p.timed},
           {"phase", p.phase},
           {"phase_first", p.phase_first},
@@ -105,6 +106,7 @@ Position position_from(const json& j) {
     p.best_of = j.value("best_of", "");
   }
   p.threads = int64_t(whole_number(j, "threads", 1, 1 << 20));
+  if (j.contains("ranks")) p.ranks = int64_t(whole_number(j, "ranks", 1, 1 << 20));
   p.timed = j.value("timed", false);  // older checkpoints do not say
   p.phase = j.value("phase", "");
   p.phase_first = j.contains("phase_first") ? int64_t(whole_number(j, "phase_first", 0, 1'000'000'000)) : 0;

@@ -32,6 +32,7 @@ struct Position {
   int64_t best_epoch = 0;      // epochs done then
   std::string best_of;         // the name of that result
   int64_t threads = 0;
+  int64_t ranks = 0;        // that trained together; 0: of an older neon
   bool timed = false;       // algorithms of a GPU's libraries were chosen by the clock
   std::string phase;        // that trains the next step; "": the spec has no phases
   int64_t phase_first = 0;  // epochs done when it began

@@ -7,6 +7,7 @@
 #include "neon/train/initial_values.h"
 #include "neon/train/learned_images.h"
 #include "neon/train/rank_agreement.h"
+#include "neon/train/rank_notes.h"
 #include "neon/train/run_folder.h"
 #include "neon/train/run_room.h"
 #include "neon/train/shared_rows.h"
@@ -100,6 +101,7 @@ Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const St
   report_.messages(check_steps(setup_.experiment, setup_.step, setup_.epochs, setup_.steps_per_epoch));
   check_position(start_.position, setup_);
   make_programs(resume);
+  report_.messages(rank_notes(setup_, graphs_.back(), resume ? resume->position.ranks : 0));
   if (resume)
     if (const std::string note = other_rates(*phase_, *resume, runner_->graph(), runner_->progress()); !note.empty())
       report_.message(note);

@@ -280,6 +280,7 @@ class Mpi(MpiCase):
             _, out, err = self.ended(child)
             self.assertIn("stopped by", out, err)
             self.assertEqual(out.count("wrote m.safetensors"), 1)
+            self.assertIn(f"next: mpirun -np 2 {support.NEON} resume -b cpu m.safetensors\n", out)
             self.assertNotIn("neon: ", err)
             self.neon("eval", "-b", "cpu", "m.safetensors")
 
