@@ -194,6 +194,9 @@ Data data_of_texts(LabelledTexts given, const LabelledTextParams& params, const 
       context.vocabulary ? *context.vocabulary : vocabulary_of_texts(given.train, params, given.source, context);
   if (!context.vocabulary) vocabulary.points_apart = given.points_apart, vocabulary.keeps_end = given.keeps_end;
   const Tokenizer tokenizer(std::move(vocabulary));
+  if (texts > 1 && tokenizer.count_unknown(tokenizer.encode("\n", given.source)) > 0)
+    fail(ErrorKind::config, "text: the vocabulary has no token for the line's end between two texts; give a larger ",
+         "vocabulary_size, and a smaller min_count");
   TextSplits splits(tokenizer, out.class_names, params);
   out.train = splits.split_of(given.train);
   out.test = splits.split_of(given.test);

@@ -66,6 +66,9 @@ class TextSamples(Case):
             if name == "other.csv": self.write(name, cells([("id", "text"), *(("7", text) for text in TEXTS)], ","))
             if name == "semicolons.csv": self.write(name, cells([("label", "text"), *((label, text) for text, label in ROWS)], ";"))
             self.assertEqual(self.rows("-", stdin=self.read(name)), expected, name)
+        self.write("uneven.csv", "good film, really\nbad one\n")
+        self.refused(3, "predict", "t.safetensors", "uneven.csv",
+                     says="uneven.csv:2:1: this line has 1 cells, the first has 2; lines of texts come by stdin: give - for the file")
         self.write("table.txt", self.read("t.csv").decode())
         self.assertEqual(self.rows("table.txt"), expected)
         self.assertEqual(self.rows("-", stdin=self.read("lines.txt")), expected)

@@ -287,6 +287,9 @@ TEST_CASE("texts of several columns are one sample, with a line's end between th
         "config: steps: 2 are too few for 2 texts with a line's end between them; expected at least 3");
   CHECK(refused("a,b,c,d\n1,2,3,4\n", {{"text", "[a, b]"}}) ==
         "config: label: name its column of " + table + ", which has a, b, c, d");
+  for (const auto& [key, value] : {std::pair{"vocabulary_size", "2"}, {"min_count", "5"}})
+    CHECK(refused(rows, {{"text", "[0, 1]"}, {key, value}}).find("no token for the line's end between two texts") !=
+          std::string::npos);
   CHECK(refused("a,b,c\nx, ,y\n", {{"text", "[a, b]"}}) ==
         "data: " + table + ":2:4: the text of column 'b' is missing");
 }
