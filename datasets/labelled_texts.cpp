@@ -208,6 +208,7 @@ Data data_of_texts(LabelledTexts given, const LabelledTextParams& params, const 
   out.sample = {params.steps};
   out.sequence = out.ragged = true;
   out.vocabulary = tokenizer.vocabulary();
+  out.texts = texts;
   out.tokens = out.vocabulary.size();
   double share = 0;
   if (given.test.empty() && parse_number(params.test, share)) draw_test(out, share, context);

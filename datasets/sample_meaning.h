@@ -86,6 +86,7 @@ struct SampleMeaning {
   // Above 0, a sample (T) is T tokens, whole numbers from 0 to below this one. No step scales or casts them.
   int64_t tokens = 0;
   Vocabulary vocabulary;  // the texts of the tokens; empty: they are numbers
+  int64_t texts = 1;      // that a sample has, with a line's end between them
 
   // Values of one input. The net sees (raw * scale + shift - mean of the channel) / deviation of the channel, computed
   // where a batch is gathered; bytes stay bytes in memory.

@@ -150,6 +150,8 @@ void check_meaning(const SampleMeaning& m) {
     fail(ErrorKind::data, "neon.data has ", m.tokens, " tokens for samples ", m.sample);
   if (!m.vocabulary.empty() && m.vocabulary.size() != m.tokens)
     fail(ErrorKind::data, "neon.data has ", m.vocabulary.size(), " texts for ", m.tokens, " tokens");
+  if (m.texts < 1 || (m.texts > 1 && m.vocabulary.empty()))
+    fail(ErrorKind::data, "neon.data has ", m.texts, " texts in each sample of ", m.tokens, " tokens");
   if (m.target_steps < 0 || m.end_class < -1 || m.end_class >= std::max<int64_t>(m.classes, 1))
     fail(ErrorKind::data, "neon.data has targets of ", m.target_steps, " labels that class ", m.end_class, " ends");
   if (m.rules < 1 || m.rules > kDataRules) fail(ErrorKind::data, "neon.data has the rules ", m.rules);
@@ -160,9 +162,9 @@ void check_meaning(const SampleMeaning& m) {
 MeaningTexts write_meaning(const SampleMeaning& meaning, const std::string& source) {
   // All facts by their order: a new one does not compile until it is stored.
   const auto& [sample, sequence, ragged, streams, channels_last, rows_channels_last, image_size, table, tokens,
-               vocabulary, dtype, scale, shift, means, deviations, subtracted, standard, target_standard, targets,
-               classes, class_names, label_of, target_steps, end_class, whole_targets, target_names, seen_later,
-               rules] = meaning;
+               vocabulary, texts, dtype, scale, shift, means, deviations, subtracted, standard, target_standard,
+               targets, classes, class_names, label_of, target_steps, end_class, whole_targets, target_names,
+               seen_later, rules] = meaning;
   const json data = {{"source", source},
                      {"sample", std::vector<int64_t>(sample.begin(), sample.end())},
                      {"sequence", sequence},
@@ -174,6 +176,7 @@ MeaningTexts write_meaning(const SampleMeaning& meaning, const std::string& sour
                      {"table", table_json(table)},
                      {"tokens", tokens},
                      {"vocabulary", vocabulary_json(vocabulary)},
+                     {"texts", texts},
                      {"type", std::string(name_of(dtype))},
                      {"scale", number(double(scale))},
                      {"shift", number(double(shift))},
@@ -208,6 +211,7 @@ SampleMeaning read_meaning(const MeaningTexts& texts) try {
   out.table = read_table_columns(data.value("table", json()));
   out.tokens = data.value("tokens", int64_t(0));
   out.vocabulary = read_vocabulary(data.value("vocabulary", json()));
+  out.texts = data.value("texts", int64_t(1));
   out.dtype = dtype_from_name(data.value("type", "f32"));
   out.scale = float(read_stored_number(data.at("scale")));
   out.shift = float(read_stored_number(data.at("shift")));

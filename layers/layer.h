@@ -187,6 +187,8 @@ class LayerContext {
   int64_t classes = 0;             // of the data set; 0: it has none
   int64_t end_class = -1;          // that ends the labels of a target; -1: no class does
   int64_t tokens = 0;              // the number of different tokens, where samples are tokens
+  int64_t texts = 1;               // that a sample of tokens has
+  int64_t line_end = -1;           // the token between several texts; -1: there is one text
   Value place;                     // (N) i32 where texts go on: the place of the one step of each; or invalid
   int64_t places = 0;              // the most steps that these texts have
   bool goes_on = false;            // a text goes on: all cells keep their states from step to step

@@ -11,6 +11,7 @@
 #include "models/measures.h"
 #include "models/predicted_labels.h"
 #include "models/several_targets.h"
+#include "models/several_texts.h"
 #include "models/split_cost.h"
 #include "models/step_costs.h"
 #include "models/updater.h"
@@ -30,6 +31,7 @@ void say_order(LayerContext& context, const DataLayout& data, const StepOptions&
       measured && ((data.target_is_input && context.data_channels_last) || data.label_of == LabelOf::pixel);
   context.data_axes = data.batch_axes();
   context.tokens = data.tokens;
+  say_texts(context, data);
   context.classes = data.classes;
   context.end_class = data.end_class;
   for (const NetOutput& output : options.outputs) context.output_layers.push_back(output.layer);

@@ -109,6 +109,40 @@ epochs: 60
                          says="the net takes 2 texts a sample, premise, hypothesis; give a table with these columns")
         self.refused(2, "predict", "p.safetensors", "t.csv", says="text: 'premise' is no column of t.csv")
 
+    def test_a_siamese_net_of_pairs(self):
+        """Both texts go through the same weights; the net sees whether they are the same, and so does predict."""
+        words = ["red", "green", "blue", "white"]
+        pairs = [(f"{a} {b}", f"{c} {b}", "same" if a == c else "other") for a in words for c in words for b in words]
+        pairs += [pair for pair in pairs if pair[2] == "same"] * 2
+        self.write("pairs.csv", cells([("one", "two", "label"), *pairs], ","))
+        net = """dataset: {TextClasses: {path: pairs.csv, text: [one, two], steps: 8, test: 0}}
+layers:
+  - TextPart: {name: first, inputs: data, part: 0}
+  - TextPart: {name: second, inputs: data, part: 1}
+  - MergeMultistream:
+      inputs: [first, second]
+      layers:
+        - [Embedding: {name: e, embedding_dim: 8, init: {Gaussian: {scale: 0.5}}}, GRU: {name: g, output_size: 12}, RecurrentLast]
+        - [Embedding: {share: e, embedding_dim: 8}, GRU: {share: g, output_size: 12}, RecurrentLast]
+  - Affine: {nout: 24, activation: Rectlin}
+  - Affine: {nout: classes, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: {Adam: {learning_rate: 0.02}}
+batch_size: 16
+epochs: 40
+"""
+        self.neon(self.spec(net, "s.yaml"), "-r", "1", "-s", "s.safetensors")
+        shapes = {name: shape for name, (_, shape, _) in support.tensors(self.path("s.safetensors"))[0].items()}
+        self.assertEqual(sum(name.endswith("W_input") for name in shapes), 1, shapes)
+        self.assertIn("first", self.neon("summary", "s.yaml").out)
+        answers = [line.split(",")[1] for line in self.neon("predict", "s.safetensors", "pairs.csv").out.splitlines()[1:]]
+        self.assertEqual(answers, [label for _, _, label in pairs])
+        self.write("some.csv", cells([("one", "two"), *((a, b) for a, b, _ in pairs[3:6])], ","))  # other padding behind
+        some = self.neon("predict", "s.safetensors", "some.csv").out.splitlines()[1:]
+        self.assertEqual([line.split(",")[1] for line in some], answers[3:6])
+        self.refused(2, "check", self.spec(net.replace("part: 1", "part: 2"), "s.yaml"), says="part is 2, but a sample has 2 texts")
+        self.refused(2, "check", self.spec(net.replace("[one, two]", "one"), "s.yaml"), says="its input is (8) of one text")
+
     def test_files_of_an_archive_are_texts(self):
         expected = [row[1:] for row in self.rows("lines.txt")]
         names = [f"in/{i}.txt" for i in range(4)]

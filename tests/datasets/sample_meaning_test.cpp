@@ -47,6 +47,7 @@ TEST_CASE("a meaning is read as it was written") {
   of_text.sequence = of_text.ragged = of_text.streams = true;
   of_text.tokens = 3;
   of_text.vocabulary = {TextUnit::word, true, {"<unk>", "\n", "\xc3\xa4"}};
+  of_text.texts = 2;
   of_text.vocabulary.points_apart = of_text.vocabulary.keeps_end = true;
   of_text.label_of = LabelOf::step;
   SampleMeaning of_table;
