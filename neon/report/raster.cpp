@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <span>
 
+#include "datasets/composed_letters.h"
 #include "datasets/png_image.h"
 
 namespace neon {
@@ -18,14 +21,51 @@ constexpr Letter kLetters[] = {
 #include "neon/report/letters.inc"
 };
 
+struct LetterOfCode {
+  char32_t code;
+  Letter letter;
+};
+
+constexpr LetterOfCode kLatin[] = {
+#include "neon/report/letters_latin.inc"
+};
+constexpr LetterOfCode kVietnamese[] = {
+#include "neon/report/letters_vietnamese.inc"
+};
+constexpr LetterOfCode kOther[] = {
+#include "neon/report/letters_other.inc"
+};
+
+const Letter* letter_of(char32_t code) {
+  if (code >= 0x20 && code < 0x7f) return &kLetters[code - 0x20];
+  for (const std::span<const LetterOfCode> table : {std::span<const LetterOfCode>(kLatin), {kVietnamese}, {kOther}}) {
+    const auto found = std::ranges::lower_bound(table, code, {}, &LetterOfCode::code);
+    if (found != table.end() && found->code == code) return &found->letter;
+  }
+  return nullptr;
+}
+
 int digit_of(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
 
-// The letters of a UTF-8 text, one by one.
+// The letters of a UTF-8 text, one by one. The number of its code point, as \u4e2d, stands for a letter without pixels.
 void for_each_letter(std::string_view text, auto&& see) {
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte & 0xc0) == 0x80) continue;  // goes on with the letter before
-    see(kLetters[byte >= 0x20 && byte < 0x7f ? byte - 0x20 : '?' - 0x20]);
+  while (!text.empty()) {
+    CodePoint point = first_code_point(text);
+    text.remove_prefix(point.bytes);
+    while (!text.empty()) {
+      const CodePoint mark = first_code_point(text);
+      const char32_t both = composed(point.value, mark.value);
+      if (both == 0) break;
+      point.value = both;
+      text.remove_prefix(mark.bytes);
+    }
+    if (const Letter* const letter = letter_of(point.value)) {
+      see(*letter);
+      continue;
+    }
+    char number[16];
+    std::snprintf(number, sizeof number, "\\u%04x", unsigned(point.value));
+    for (const char* c = number; *c; ++c) see(*letter_of(char32_t(*c)));
   }
 }
 
