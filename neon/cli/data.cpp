@@ -6,6 +6,7 @@
 #include "datasets/file.h"
 #include "datasets/hash.h"
 #include "datasets/image_samples.h"
+#include "datasets/shard_copies.h"
 #include "datasets/shard_folder.h"
 #include "datasets/tar.h"
 #include "datasets/test_images.h"
@@ -86,7 +87,7 @@ int run_data_fetch(const CommandLine& line) {
 }
 
 // Whether every checksum, every image and every label is right.
-bool check_shards(const std::string& folder) {
+bool check_shards(const CommandLine& line, const std::string& folder) {
   const ShardIndex index = read_shard_index(folder);
   if (!index.pixels) need_image_library();
   int64_t bad = 0, samples = 0, changed = 0;
@@ -112,6 +113,9 @@ bool check_shards(const std::string& folder) {
   }
   print_result(text(folder, ": ", samples, " samples, ", bad, " bad",
                     changed ? text("; ", changed, " files changed since they were packed") : ""));
+  std::vector<std::string> copies;
+  warn_of_copies(folder, index, data_context(line.run(), "", 0, copies));
+  print_warnings(copies);
   return bad == 0 && changed == 0;
 }
 
@@ -200,7 +204,7 @@ int run_data_check(const CommandLine& line) {
   std::string looked_for;
   const std::string path = find_image_store(given, data_context(line.run(), "", 0, none), looked_for);
   if (!path.empty() && file_exists(join_path(path, "index.json")))
-    return check_shards(path) ? 0 : exit_code(ErrorKind::data);
+    return check_shards(line, path) ? 0 : exit_code(ErrorKind::data);
   const auto [set, source, seed, selection, autoencoder] = open_images(line, given, "none");
   if (!selection.empty())
     print_warnings({text(source, ": ", join(selection, ", "), " changes nothing here: all images are checked")});

@@ -92,6 +92,18 @@ class DataVerb(Case):
         self.refused(2, "data", "list", "--set", "x=1", says="option --set does nothing with neon data list: the verb reads no spec")
         self.refused(2, "data", "fetch", "ImageFolder", says="ImageFolder reads your own files and has nothing to download")
 
+    def test_check_finds_copies_in_shards(self):
+        write_colours(self)
+        for i in 3, 5:
+            self.write(f"colours/test/blue/{i}.png", self.read(f"colours/train/blue/{i}.png"))
+        self.write("colours/test/red/1.png", self.read("colours/train/blue/1.png"))
+        self.neon("data", "pack", "colours", "shards")
+        said = self.neon("data", "check", "shards")
+        self.assertIn("shards: 100 samples, 0 bad\n", said.out)
+        place = r"'shards/t\w+-0000.shard: sample \d+'"
+        self.assertRegex(said.err, f"warning: shards: 3 test or validation samples have the same bytes as training samples; the first: {place} is {place}; ")
+        self.assertRegex(said.err, f"warning: shards: 1 sample has the same bytes as a sample of another class; the first: {place} is {place}; ")
+
     def test_lists_are_checked_and_packed(self):
         write_colours(self)
         rows = {part: "".join(f"{part}/{kind}/{i}.png,{label}\n" for i in range(10) for label, kind in enumerate(["blue", "red"]))
