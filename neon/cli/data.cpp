@@ -217,7 +217,8 @@ int run_data_check(const CommandLine& line) {
     ++bad;
   }
   const bool skipped = set->params.on_bad_sample == "skip";
-  print_result(text(source, ": ", set->images.size(), " images of ", set->classes, " classes, ", bad, " bad",
+  print_result(text(source, ": ", set->images.size(), " images of ",
+                    set->targets.empty() ? text(set->classes, " classes") : text_of(set->targets), ", ", bad, " bad",
                     bad && skipped ? ", which on_bad_sample: skip leaves out" : ""));
   std::vector<ImageSize> sizes;
   for (const CheckedImage& image : checked)

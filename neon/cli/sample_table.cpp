@@ -124,7 +124,8 @@ class SampleTable {
   void check_width() const {
     if (trained_.codes.empty() && stored_.is_image() && int64_t(features_) != stored_.sample.elements())
       fail(ErrorKind::data, name_, ": the net takes images ", stored_.sample, ", ", stored_.sample.elements(),
-           " numbers a row; the table has ", counted(int64_t(count_), "column"));
+           " numbers a row; the table has ", counted(int64_t(count_), "column"),
+           "; if it is a list of images, give the images or their folder, or give the list to neon eval");
     if (!trained_.codes.empty() && features_ != trained_.codes.size())
       fail(ErrorKind::data, name_, ": has ", count_, " columns; the net takes ", trained_.codes.size(),
            trained_.features.empty() ? std::string() : text(": ", list_text(trained_.features)), "; read with ",
