@@ -9,6 +9,7 @@
 
 #include "neon/cli/best_spec.h"
 #include "neon/cli/child_process.h"
+#include "neon/cli/fold_means.h"
 #include "neon/cli/objective.h"
 #include "neon/cli/search_plan.h"
 #include "neon/cli/verb.h"
@@ -216,6 +217,7 @@ class Search {
         counts.push_back(text(count, " ", name_of(status)));
     write_best(*best);  // a search that was killed may have left it out
     print_result(text("best: trial ", best->number, ", ", words_of(*best)));
+    for (const std::string& line : fold_lines(trials(), folder_.objective())) print_result(line);
     print_result(text(trials().size(), " trials: ", join(counts, ", "), ", in ", duration_text(seconds)));
     print_result(text("wrote ", folder_.file("trials.jsonl"), ", ", folder_.file(kBestSpec)));
     return 0;

@@ -74,6 +74,20 @@ class Search(Case):
         command = text.splitlines()[1].removeprefix("# The same: neon ")
         self.assertIn(result, self.neon(*shlex.split(command), "-b", "cpu").out)
 
+    def test_folds_have_a_mean_and_a_deviation(self):
+        content = SEARCH.replace("dataset: Iris", "dataset: {Iris: {folds: 3, fold: {search: {int: [1, 3]}}}}")
+        spec = self.spec(content.replace("{log: [1e-3, 1]}", "{choice: [0.01, 0.3]}").replace("{int: [2, 12], name: units}", "{int: [5, 5]}"))
+        said = self.search(spec, "--trials", "6", "--method", "grid").out
+        means = []
+        for rate in 0.01, 0.3:
+            found = [row["objective"] for row in self.rows("s-search") if row["values"][RATE] == rate]
+            self.assertEqual(len(found), 3)
+            mean = sum(found) / 3
+            deviation = (sum((x - mean) ** 2 for x in found) / 2) ** 0.5
+            means.append((mean, f"layers[0].nout 5, {RATE} {rate}, mean of 3 folds: Top1Misclass {mean:.6g}, deviation {deviation:.6g}\n"))
+        lines = "".join(line for _, line in sorted(means))
+        self.assertIn(lines, said)
+
     def test_the_best_spec_of_phases_keeps_their_epochs(self):
         spec = self.spec(SEARCH.replace("epochs: 3\n", "") + "phases: [{name: one, epochs: 1}, {name: two, epochs: 3}]\n")
         self.search(spec, "--trials", "2", "-e", "3")
