@@ -4,12 +4,11 @@
 #include <filesystem>
 #include <utility>
 
-#include "neon/cli/output_place.h"
-#include "neon/cli/run_files.h"
 #include "neon/core/key_error.h"
 #include "neon/core/paths.h"
 #include "neon/train/best_checkpoint.h"
 #include "neon/train/run_folder.h"
+#include "neon/train/safetensors_header.h"
 
 namespace neon {
 
@@ -35,14 +34,32 @@ bool is_same_place(const std::string& a, const std::string& b) {
   return place(a) == place(b);
 }
 
+// Refuses a file that no run with this callback has written.
+void check_best_place(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return;
+  bool own = false;
+  try {
+    const auto& metadata = SafetensorsReader(path).header().metadata;
+    const auto spec = metadata.find("neon.spec");
+    own = spec != metadata.end() && spec->second.find("SaveBestState") != std::string::npos;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::data) throw;
+  }
+  if (!own)
+    fail(ErrorKind::data, "SaveBestState: path: ", path,
+         " exists, and no run with this callback wrote it; give another name, remove it, or give --overwrite");
+}
+
 }  // namespace
 
 std::vector<std::string> check_best_state(const CommandLine& line, const Experiment& experiment,
-                                          const RunOptions& options) {
+                                          const RunOptions& options, bool has_folder) {
   std::vector<std::string> out;
   for (const std::string& path : files_of(experiment)) {
     const std::filesystem::path relative(path);
-    if (relative.is_absolute() || std::ranges::count(relative, std::filesystem::path("..")) > 0)
+    if (relative.is_absolute() || std::ranges::count(relative, std::filesystem::path("..")) > 0 ||
+        !lies_within(path, current_dir()))
       fail_about("callbacks", "SaveBestState: path: ", path,
                  " leads out of the current folder; give a name in it, and copy the file where it belongs");
     for (const auto& [option, written] : {std::pair{"-s", options.save_path},
@@ -52,10 +69,10 @@ std::vector<std::string> check_best_state(const CommandLine& line, const Experim
       if (!written.empty() && is_same_place(path, written))
         fail_about("callbacks", "SaveBestState: path: ", path, " is the file of ", option,
                    "; give the best net a file of its own");
-    if (options.run_folder.empty())
+    if (!has_folder)
       out.push_back(text("warning: SaveBestState writes no ", path,
                          ": the best net is kept in a run's folder alone, and this run has none"));
-    else if (!line.of_verb.overwrite) check_checkpoint_place("SaveBestState: path:", path);
+    else if (!line.of_verb.overwrite) check_best_place(path);
   }
   return out;
 }

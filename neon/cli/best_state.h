@@ -9,10 +9,10 @@
 namespace neon {
 
 // Before the first step. Throws a config error for a file outside of the current folder, as somebody else's checkpoint
-// may name, and a data error for one that is no checkpoint of neon's. Returns a warning where the run keeps no best
-// net.
+// may name, and a data error for a file that no run with this callback has written. Returns a warning where the run has
+// no folder, in which alone the best net is kept.
 std::vector<std::string> check_best_state(const CommandLine& line, const Experiment& experiment,
-                                          const RunOptions& options);
+                                          const RunOptions& options, bool has_folder);
 // At the run's end. Returns messages.
 std::vector<std::string> write_best_state(const Experiment& experiment, const RunOptions& options);
 

@@ -14,6 +14,7 @@
 #include "neon/cli/run_predictions.h"
 #include "neon/cli/session.h"
 #include "neon/cli/simulation.h"
+#include "neon/cli/spec_files.h"
 #include "neon/cli/verb.h"
 #include "neon/core/counted.h"
 #include "neon/core/message.h"
@@ -55,13 +56,6 @@ void check_plan(const Inspected& in) {
   RunPlan plan{in.graph(), in.step.dtype, epochs, steps, in.writes_file, experiment.results()};
   plan_callbacks(experiment, in.check.validation_size + in.check.test_size > 0, plan);
   for (const std::string& message : plan.messages) print_message(message);
-}
-
-// Refuses files as a training would.
-void check_files(const CommandLine& line, const RunOptions& options) {
-  if (!options.save_path.empty()) check_names(options), check_place(options.save_path);
-  if (!options.output_file.empty()) check_place(options.output_file);
-  check_outputs(line, options);
 }
 
 // How many of so many samples the device has at a time: all of them, or those of the batches read ahead.
@@ -252,7 +246,7 @@ int run_check(const CommandLine& line) {
   const Lowered lowered = lower(of_device, {.passes = kCpuPasses});
   for (const std::string& advice : in.spec.experiment->advice(in.graph(), in.layout)) print_message(advice);
   const std::vector<NamedTensor> taken = check_weights(*in.spec.experiment, in.options, in.check, in.step, in.graph());
-  check_files(line, in.options);
+  check_run_files(line, *in.spec.experiment, in.options);
   const double variables = variable_bytes(of_device), arena = double(lowered.arena_bytes);
   const double data = data_bytes(in.check, in.layout, in.step.batch), needed = variables + arena + data;
   int64_t parameters = 0, frozen = 0;

@@ -94,24 +94,22 @@ namespace {
 constexpr const char* kMend = "; give another name, remove it, or give --overwrite";
 
 // A damaged checkpoint under a checkpoint's name is set aside by the saver; any other file may be somebody's data.
-void check_place(const std::string& named, const std::string& path) {
+void check_save_place(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return;
   std::string begin(9, '\0');  // the header's length, then the header
   std::ifstream file(path, std::ios::binary);
   file.read(begin.data(), std::streamsize(begin.size()));
   if (file.gcount() > 0 && begin.back() != '{' && !path.ends_with(".safetensors"))
-    fail(ErrorKind::data, named, " ", path, " exists and is no checkpoint", kMend);
+    fail(ErrorKind::data, "-s ", path, " exists and is no checkpoint", kMend);
   bool of_neon = true;
   try {
     of_neon = SafetensorsReader(path).header().metadata.contains(kFormatKey);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::data) throw;
   }
-  if (!of_neon) fail(ErrorKind::data, named, " ", path, " exists and is no checkpoint of neon's", kMend);
+  if (!of_neon) fail(ErrorKind::data, "-s ", path, " exists and is no checkpoint of neon's", kMend);
 }
-
-void check_save_place(const std::string& path) { check_place("-s", path); }
 
 // The options that name outputs, and what refuses a file that is there already. A resumed run owns the files that
 // it has written before.
@@ -134,8 +132,6 @@ void for_each_output(const CommandLine& line, const RunOptions& options, auto&& 
 }
 
 }  // namespace
-
-void check_checkpoint_place(const std::string& named, const std::string& path) { check_place(named, path); }
 
 void check_outputs(const CommandLine& line, const RunOptions& options) {
   if (const std::string small = lower(options.output_file); line.run_options.find("output_file"))

@@ -33,8 +33,6 @@ void check_folders(const CommandLine& line, const RunOptions& options);
 // log. Throws a data error for any other file, unless --overwrite is given, and a config error for a name of unfinished
 // files.
 void check_outputs(const CommandLine& line, const RunOptions& options);
-// The same of one more checkpoint, with the words that name it in front.
-void check_checkpoint_place(const std::string& named, const std::string& path);
 // With --overwrite, sets such files aside until the run begins.
 class ClearedOutputs {
  public:

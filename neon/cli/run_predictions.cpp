@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 
 #include "neon/cli/npz_writer.h"
 #include "neon/cli/output_place.h"
@@ -146,7 +147,10 @@ std::vector<std::string> add_sets(NpzWriter& npz, const OpenedRun& opened, const
 }  // namespace
 
 void check_predicted_net(const Experiment& experiment, const SampleMeaning& meaning) {
-  if (experiment.params.predictions.empty()) return;
+  const std::vector<std::string>& sets = experiment.params.predictions;
+  if (sets.empty()) return;
+  for (const std::string& name : sets)
+    if (std::ranges::count(sets, name) > 1) fail_about("predictions", "name the ", name, " set twice");
   if (!experiment.cost())
     fail_about("predictions", "are outputs beside targets, and a rule trains without these; neon predict and neon ",
                "sample print what this net gives");
@@ -161,8 +165,6 @@ std::vector<std::string> check_predictions(const CommandLine& line, const Experi
   check_predicted_net(experiment, data);
   std::vector<std::string> out;
   for (const std::string& name : experiment.params.predictions) {
-    if (std::ranges::count(experiment.params.predictions, name) > 1)
-      fail_about("predictions", "name the ", name, " set twice");
     const Split& split = set_of(data, name).split;
     const int64_t width =
         data.classes > 0 ? data.classes * std::max<int64_t>(split.label_count() / std::max<int64_t>(split.size(), 1), 1)
@@ -173,12 +175,18 @@ std::vector<std::string> check_predictions(const CommandLine& line, const Experi
       fail_about("predictions", "of the set ", name, " are ", width * split.size(), " numbers, more than ",
                  kMostNumbers, "; neon predict -o FILE writes any number of lines");
   }
-  const std::string path = file_of(options);
-  if (experiment.params.predictions.empty()) return out;
-  if (path.empty())
-    out.push_back("warning: predictions: none are written, because the run saves nothing; -s FILE saves the net");
-  else if (!path.empty()) check_replaceable(path, "PK", ".npz of predictions", line.of_verb.overwrite);
+  std::ranges::move(check_predictions_place(line, experiment, options, false), std::back_inserter(out));
   return out;
+}
+
+std::vector<std::string> check_predictions_place(const CommandLine& line, const Experiment& experiment,
+                                                 const RunOptions& options, bool makes_folder) {
+  if (experiment.params.predictions.empty() || makes_folder) return {};
+  const std::string path = file_of(options);
+  if (path.empty())
+    return {"warning: predictions: none are written, because the run saves nothing; -s FILE saves the net"};
+  check_replaceable(path, "PK", ".npz of predictions", line.of_verb.overwrite);
+  return {};
 }
 
 std::vector<std::string> write_run_predictions(const CommandLine& line, const Experiment& experiment, const Data& data,

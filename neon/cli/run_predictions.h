@@ -12,7 +12,9 @@ namespace neon {
 // where another file lies in its place; returns a warning for each set that the data lack.
 std::vector<std::string> check_predictions(const CommandLine& line, const Experiment& experiment, const Data& data,
                                            const RunOptions& options);
-// The part of it that needs no samples.
+// The parts of it that need no samples. A run that `makes_folder` writes them there.
+std::vector<std::string> check_predictions_place(const CommandLine& line, const Experiment& experiment,
+                                                 const RunOptions& options, bool makes_folder);
 void check_predicted_net(const Experiment& experiment, const SampleMeaning& meaning);
 
 // Writes predictions.npz into the run's folder, or FILE.predictions.npz beside its checkpoint, by the weights that neon

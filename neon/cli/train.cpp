@@ -100,7 +100,8 @@ bool leads() { return !own_ranks() || own_ranks()->leads(); }
 // Refuses files that the spec asks for beside those of options, and reports those that the run cannot write.
 void begin_files_of_spec(const CommandLine& line, const Experiment& experiment, const Data& data,
                          const RunOptions& options) {
-  std::vector<std::string> warnings = experiment.placing([&] { return check_best_state(line, experiment, options); });
+  std::vector<std::string> warnings =
+      experiment.placing([&] { return check_best_state(line, experiment, options, !options.run_folder.empty()); });
   std::ranges::move(experiment.placing([&] { return check_predictions(line, experiment, data, options); }),
                     std::back_inserter(warnings));
   if (!leads()) return;

@@ -29,7 +29,8 @@ class Predictions(Case):
         self.spec(dataset="{NPZ: {path: a.npz, validation: 9}}", predictions="[test, train, validation]")
         run = self.neon("s.yaml", "-b", "cpu", "-r", "1")
         self.assertIn("wrote runs/s-1/predictions.npz: outputs and targets of 10 test, 31 training, 9 validation samples", run.err)
-        self.refused(2, "s.yaml", "--set", "predictions=[test, train, test]", says="predictions: name the test set twice")
+        for verb in [], ["check"]:
+            self.refused(2, *verb, "s.yaml", "--set", "predictions=[test, train, test]", says="predictions: name the test set twice")
         found = self.predicted()
         self.assertEqual(sorted(found), sorted(f"{s}_{w}" for s in ("test", "train", "validation") for w in ("outputs", "targets", "samples")))
         np.testing.assert_array_equal(found["test_targets"], labels[40:])
@@ -89,7 +90,8 @@ class Predictions(Case):
             self.neon("s.yaml", "-b", "cpu", "-r", "1", "--no_run_folder", "-s", "m.safetensors")
             self.assertEqual(self.predicted("m.predictions.npz")["test_outputs"].shape, (30, 3))
         self.write("m.predictions.npz", "mine")
-        self.refused(3, "s.yaml", "--no_run_folder", "-s", "m.safetensors", says="m.predictions.npz exists and is no .npz of predictions")
+        for verb in [], ["check"]:
+            self.refused(3, *verb, "s.yaml", "--no_run_folder", "-s", "m.safetensors", says="m.predictions.npz exists and is no .npz of predictions")
         self.spec(predictions="[tset]")
         self.refused(2, "check", "s.yaml", says="'tset' is not one of train, validation, test; did you mean test?")
         self.spec(predictions="[validation]")
