@@ -27,8 +27,12 @@ bool note_if_best(const RunSetup& setup, const std::map<std::string, double>& re
   if ((rule && rule->players() > 1) || position.epoch <= setup.phases.back().first) return false;
   const auto found = results.find(name_of_best(experiment));
   if (found == results.end() || !std::isfinite(found->second) || !std::isfinite(results.at("cost"))) return false;
-  if (position.best && !is_better(found->second, experiment, *position.best)) return false;
+  const double cost = results.at("cost");
+  const bool is_tie = position.best && found->second == *position.best;
+  const bool wins_tie = is_tie && position.best_cost && cost < *position.best_cost;
+  if (position.best && !wins_tie && !is_better(found->second, experiment, *position.best)) return false;
   position.best = found->second;
+  position.best_cost = cost;
   position.best_of = name_of_best(experiment);
   position.best_epoch = position.epoch;
   return true;

@@ -1,5 +1,5 @@
 // Which of a run's nets is its best: by the first metric of the spec, else by the cost, of the set that is evaluated
-// while training goes on.
+// while training goes on. The cost decides between equal metrics.
 #pragma once
 #include <map>
 #include <string>

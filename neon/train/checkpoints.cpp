@@ -95,20 +95,23 @@ std::string Checkpoints::write_best() {
   return best_.write();
 }
 
+static void forget_best(Position& position) {
+  position.best.reset(), position.best_cost.reset();
+  position.best_epoch = 0;
+}
+
 std::string Checkpoints::mend_best(Position& position) {
   if (!best_.wanted() || position.best_epoch == 0) return "";
   if (position.best_of != name_of_best(setup_.experiment)) {
     const std::string other = position.best_of;
-    position.best.reset();
-    position.best_epoch = 0;
+    forget_best(position);
     return text("note: the best net was that by ", other.empty() ? "another result" : other, "; from now on ",
                 name_of_best(setup_.experiment), " tells");
   }
   if (position.best_epoch == position.epoch && position.step_in_epoch == 0)
     return setup_.leads() ? best_.mend(resumed_from_, position.best_epoch) : "";
   if (best_.is_there()) return "";
-  position.best.reset();
-  position.best_epoch = 0;
+  forget_best(position);
   return "";
 }
 

@@ -52,6 +52,7 @@ json position_json(const Position& p) {
           {"seed", p.seed},
           {"seconds", exact(p.seconds)},
           {"best", p.best ? exact(*p.best) : ""},
+          {"best_cost", p.best_cost ? exact(*p.best_cost) : ""},
           {"best_epoch", p.best_epoch},
           {"best_of", p.best_of},
           {"threads", p.threads},
@@ -102,6 +103,7 @@ Position position_from(const json& j) {
   p.seconds = finite_number(j, "seconds", 0);
   if (j.contains("best")) {  // older checkpoints do not say
     if (j.at("best") != "") p.best = finite_number(j, "best", kLowest);
+    if (j.value("best_cost", "") != "") p.best_cost = finite_number(j, "best_cost", kLowest);
     p.best_epoch = int64_t(whole_number(j, "best_epoch", 0, uint64_t(p.epoch)));
     p.best_of = j.value("best_of", "");
   }

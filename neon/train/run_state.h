@@ -27,10 +27,11 @@ struct Position {
   int64_t updates = 0;  // done: `accumulate` steps make one update, and a skipped step makes none; -1: not stored
   bool spoilt = false;  // a step of the update to come was skipped, so that update will be skipped, too
   uint64_t seed = 0;
-  double seconds = 0;          // spent training
-  std::optional<double> best;  // value of the best evaluation so far, by the result that tells (best_result.h)
-  int64_t best_epoch = 0;      // epochs done then
-  std::string best_of;         // the name of that result
+  double seconds = 0;               // spent training
+  std::optional<double> best;       // value of the best evaluation so far, by the result that tells (best_result.h)
+  std::optional<double> best_cost;  // the cost then; older checkpoints do not say
+  int64_t best_epoch = 0;           // epochs done then
+  std::string best_of;              // the name of that result
   int64_t threads = 0;
   int64_t ranks = 0;        // that trained together; 0: of an older neon
   bool timed = false;       // algorithms of a GPU's libraries were chosen by the clock
