@@ -184,7 +184,8 @@ struct MultiLabelStatsParams {
   std::vector<std::string> labels;
   double threshold = 0.5;
   static void describe(auto&& p) {
-    p("labels", &MultiLabelStatsParams::labels, "Name of each output, in order.", Required{});
+    p("labels", &MultiLabelStatsParams::labels,
+      "Name of each output, in order. []: the labels of the data set, where it names those of the output.");
     p("threshold", &MultiLabelStatsParams::threshold, "Outputs of at least this predict their label.");
   }
 };
@@ -214,6 +215,8 @@ struct MultiLabelStats : Parametrized<Metric, MultiLabelStatsParams> {
   }
   std::string objection(int64_t outputs, int64_t) const override {
     if (int64_t(params.labels.size()) == outputs) return "";
+    if (params.labels.empty())
+      return text("labels is to name the ", outputs, " outputs, in order; the data set names none");
     return text("names ", params.labels.size(), " labels, but there are ", outputs, " outputs");
   }
   std::string objection(const std::vector<OutputForm>& outputs, int64_t classes) const override {

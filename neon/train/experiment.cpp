@@ -175,6 +175,8 @@ void Experiment::fit(const StepGraph& graph, const DataLayout& layout) {
                    "metrics compare outputs with targets; a rule has results of its own");
     return problems.throw_if_any();
   }
+  if (!params.outputs.empty() && !default_metric_ && name_labels(params.outputs, graph.outputs))
+    of_outputs_ = measures_of(params.outputs);
   if (!params.outputs.empty() && !default_metric_)
     std::ranges::move(add_default_metrics(params.outputs, graph.outputs), std::back_inserter(of_outputs_));
   if (!params.outputs.empty()) default_metric_ = true;

@@ -121,21 +121,52 @@ std::vector<std::unique_ptr<Metric>> measures_of(const OutputSpecs& outputs) {
 
 namespace {
 
-// Without a metric for numbers.
-std::optional<Made<Metric>> default_metric(const OutputForm& form) {
-  if (form.kind == TargetKind::classes) return Made<Metric>("Misclassification");
-  if (form.kind == TargetKind::number || form.names.empty()) return {};
+constexpr const char* kOfLabels = "MultiLabelStats";
+
+// Precision and recall of these labels; `params` are other parameters of the metric.
+Made<Metric> metric_of_labels(const std::vector<std::string>& labels, Setting params) {
   std::vector<Setting> names;
-  for (const std::string& name : form.names) names.push_back(Setting::scalar(name));
-  const Setting labels = Setting::map({{"labels", Setting::list(std::move(names)), {}}});
+  for (const std::string& name : labels) names.push_back(Setting::scalar(name));
+  std::erase_if(params.entries, [](const auto& entry) { return entry.key == "labels"; });
+  params.entries.push_back({"labels", Setting::list(std::move(names)), {}});
   Problems problems;
   Made<Metric> out;
-  Value_of<Made<Metric>>::read(Setting::map({{"MultiLabelStats", labels, {}}}), out, {}, problems);
+  Value_of<Made<Metric>>::read(Setting::map({{kOfLabels, std::move(params), {}}}), out, {}, problems);
   problems.throw_if_any();
   return out;
 }
 
+// Without a metric for numbers.
+std::optional<Made<Metric>> default_metric(const OutputForm& form) {
+  if (form.kind == TargetKind::classes) return Made<Metric>("Misclassification");
+  if (form.kind == TargetKind::number || form.names.empty()) return {};
+  return metric_of_labels(form.names, Setting::map({}));
+}
+
+// Whether it is that metric without names of labels.
+bool lacks_labels(const Made<Metric>& metric) {
+  const Setting& resolved = metric.resolved();
+  if (class_name_of(metric) != kOfLabels || !resolved.is_map()) return class_name_of(metric) == kOfLabels;
+  const Setting* const labels = resolved.entries.at(0).value.find("labels");
+  return !labels || labels->items.empty();
+}
+
 }  // namespace
+
+bool name_labels(OutputSpecs& outputs, const std::vector<OutputForm>& forms) {
+  bool changed = false;
+  for (size_t i = 0; i < std::min(outputs.size(), forms.size()); ++i) {
+    auto& metrics = outputs[i].second.metrics;
+    if (!metrics || forms[i].kind != TargetKind::labels || forms[i].names.empty()) continue;
+    for (Made<Metric>& metric : *metrics) {
+      if (!lacks_labels(metric)) continue;
+      const Setting& resolved = metric.resolved();
+      metric = metric_of_labels(forms[i].names, resolved.is_map() ? resolved.entries.at(0).value : Setting::map({}));
+      changed = true;
+    }
+  }
+  return changed;
+}
 
 std::vector<std::unique_ptr<Metric>> add_default_metrics(OutputSpecs& outputs, const std::vector<OutputForm>& forms) {
   std::vector<std::unique_ptr<Metric>> out;

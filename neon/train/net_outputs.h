@@ -65,6 +65,8 @@ void set_class_weights(const OutputSpecs& outputs, const Data& data, Variables& 
 std::vector<OutputCosts::Part> parts_of(const OutputSpecs& outputs);
 // The metrics of all outputs, and the cost of each.
 std::vector<std::unique_ptr<Metric>> measures_of(const OutputSpecs& outputs);
+// Gives the metrics of labels that name none the labels of the data set. Returns whether there were such metrics.
+bool name_labels(OutputSpecs& outputs, const std::vector<OutputForm>& forms);
 // Gives outputs for which the spec names no metrics those that suit their targets, and returns these.
 std::vector<std::unique_ptr<Metric>> add_default_metrics(OutputSpecs& outputs, const std::vector<OutputForm>& forms);
 

@@ -326,6 +326,9 @@ epochs: 3
         for cell, says in ("red;;round", "has an empty label"), ("red;red", "names 'red' twice"), ("red;ruond", "label 'ruond' is not one of the training file's; did you mean round?"):
             self.write("bad.csv", f"a,b,tags\n1,2,{cell}\n")
             self.refused(3, spec, "--set", "dataset.test=bad.csv", says=["bad.csv:2:5", says])
+        self.neon("-r", "1", "-d", "f64", "-s", "n", spec, "--set", "outputs.tags.metrics=[MultiLabelStats: {threshold: 0.4}]")
+        lower = json.loads(self.neon("eval", "n", "--format", "json").out)
+        self.assertAlmostEqual(lower["tags.Recall_red"], np.sum((p >= 0.4)[:, 0] & truth[:, 0]) / truth[:, 0].sum(), delta=1e-6)
         self.refused(2, spec, "--set", "outputs={}", says="outputs: names no output")
         self.refused(2, spec, "--set", "outputs.tags.metrics=[{MultiLabelStats: {labels: [round, red]}}]",
                      says="names the labels round, red, and the outputs are red, round")
