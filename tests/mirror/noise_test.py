@@ -80,7 +80,19 @@ class Noise(support.Case):
         self.assertAlmostEqual(cost, ((y - self.y_test) ** 2).sum(1).mean() / 2, places=6)
 
     def test_draws_have_their_distribution(self):
-        draws = noise("any", 0, (200, 200))
+        """Of zeros the layer gives its noise, which the first step takes off the weights: the gradient is the input."""
+        count = 200 * 200
+        np.savez(self.path("z.npz"), x_train=np.zeros((1, count), "f4"), y_train=np.full((1, 1), -1, "f4"),
+                 x_test=np.zeros((1, count), "f4"), y_test=np.zeros((1, 1), "f4"))
+        self.write("z.yaml", json.dumps({
+            "dataset": {"NPZ": {"path": "z.npz", "regression": True}}, "cost": "SumSquared", "metrics": [],
+            "layers": [{"GaussianNoise": {"deviation": 1, "name": "any"}}, {"Affine": {"nout": 1, "init": {"Constant": 0}, "name": "a"}}],
+            "optimizer": {"GradientDescentMomentum": {"learning_rate": 1, "momentum_coef": 0}}, "batch_size": 1, "epochs": 1,
+            "datatype": "f64"}))
+        self.neon("-b", DEVICE, "-r", str(SEED), "-s", "z.safetensors", "z.yaml")
+        draws = -np.frombuffer(support.tensors(self.path("z.safetensors"))[0]["a/W"][2])
+        self.assertEqual(draws.size, count)
+        self.assertLess(np.abs(draws - noise("any", 0, (count,))).max(), CLOSE)
         self.assertLess(abs(draws.mean()), 5 / 200)
         self.assertLess(abs(draws.std() - 1), 5 / 200 / np.sqrt(2))
         self.assertLess(abs((np.abs(draws) < 1).mean() - 0.682689), 5 * 0.5 / 200)
