@@ -185,8 +185,8 @@ class KindFinder {
   }
 
   void note_alike(size_t column, const ColumnTexts& texts) const {
-    if (const std::string names = alike_names(texts.texts); !names.empty())
-      context_.note(text(table_.path, ": ", table_.column_text(column), ": ", names, " are two categories"));
+    if (const std::string names = alike_names(texts.texts, "categories"); !names.empty())
+      context_.note(text(table_.path, ": ", table_.column_text(column), ": ", names));
   }
 
   static bool are_booleans(const ColumnTexts& texts) {

@@ -253,16 +253,6 @@ void check_rows(const Split& split, const char* which, const std::string& source
          " targets");
 }
 
-void note_alike_classes(const Data& data, const DataContext& context) {
-  if (data.tokens > 0 || !context.asks_about_texts()) return;
-  const auto note = [&](const std::vector<std::string>& names) {
-    if (const std::string found = alike_names(names); !found.empty())
-      context.note(text(data.source, ": ", found, " are two classes"));
-  };
-  note(data.class_names);
-  for (const NamedTarget& target : data.targets) note(target.names);
-}
-
 // Checkpoints keep names as UTF-8, so that two other names could become one.
 void check_names_of_classes(const Data& data, const DataContext& context) {
   if (data.tokens > 0 || context.rules < kRulesOfMeantCells) return;
@@ -351,7 +341,7 @@ Data Dataset::finish(Data data, const DataContext& context, bool reconstructs) c
   if (!common.autoencoder) {
     check_names_of_classes(data, context);
     warn_of_untrained(data, context);
-    note_alike_classes(data, context);
+    note_alike_classes(data, data.source, context);
     if (reconstructs) reconstruct(data);
     return data;
   }

@@ -4,7 +4,9 @@
 #include <map>
 #include <set>
 
+#include "datasets/composed_letters.h"
 #include "datasets/image_labels.h"
+#include "datasets/meant_cells.h"
 #include "datasets/part_names.h"
 #include "datasets/store_files.h"
 #include "neon/core/counted.h"
@@ -138,6 +140,14 @@ class Arranger {
     }
   }
 
+  static std::string class_meant(const std::string& name, const std::vector<std::string>& classes) {
+    const std::string other = alike_name(name, classes);
+    if (other.empty() || decomposed(other) != decomposed(name)) return did_you_mean(name, classes);
+    return text("; the class ", in_quotes(other),
+                " looks the same and has other code points for a letter with a mark, ",
+                "as another system writes it; rename one of the folders");
+  }
+
   void take_folders(Arrangement& out) const {
     store_.check_class_folders();
     if (!split_) check_parts_alone(), note_twins();
@@ -162,7 +172,7 @@ class Arranger {
       const auto found = std::ranges::find(out.classes, class_of(i));
       if (found == out.classes.end())
         fail(ErrorKind::data, store_.where(names_[i]), ": there is no training image of class ", in_quotes(class_of(i)),
-             did_you_mean(class_of(i), out.classes));
+             class_meant(class_of(i), out.classes));
       out.images.push_back({names_[i], int32_t(found - out.classes.begin()), part_of(i)});
     }
   }

@@ -6,6 +6,7 @@
 
 #include "datasets/gzip.h"
 #include "datasets/stored_images.h"
+#include "datasets/untrained_classes.h"
 #include "neon/core/threads.h"
 
 namespace neon {
@@ -332,6 +333,7 @@ DataCheck check_image_set(const ImageSet& set, const DataContext& context) {
   out.streamed = is_streamed(set, out.sample, context);
   out.took_fold = set.took_fold;
   warn_of_sizes(set, context);
+  note_alike_classes(out, set.source, context);
   return out;
 }
 

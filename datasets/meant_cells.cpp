@@ -4,6 +4,7 @@
 #include <array>
 #include <unordered_map>
 
+#include "datasets/composed_letters.h"
 #include "neon/core/message.h"
 #include "neon/core/text.h"
 
@@ -104,16 +105,38 @@ std::string advice_for_unit(std::string_view cell, std::string_view unit) {
               ", and the unit into the column's name");
 }
 
-std::string alike_names(const std::vector<std::string>& names) {
-  std::unordered_map<std::string, const std::string*> known;
+namespace {
+
+std::string without_form(std::string_view name) {
+  std::string out = lower(decomposed(name));
+  std::erase_if(out, [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; });
+  return out;
+}
+
+}  // namespace
+
+std::string alike_names(const std::vector<std::string>& names, const std::string& things) {
+  std::unordered_map<std::string, std::vector<std::string>> known;
+  std::string first;
   for (const std::string& name : names) {
     if (utf8_length(name) == name.size()) continue;
-    std::string plain = lower(name);
-    std::erase_if(plain, [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; });
-    const auto [other, added] = known.emplace(std::move(plain), &name);
-    if (!added) return text(in_quotes(*other->second), " and ", in_quotes(name));
+    std::string plain = without_form(name);
+    std::vector<std::string>& alike = known[plain];
+    alike.push_back(in_quotes(name));
+    if (alike.size() == 2 && first.empty()) first = plain;
   }
-  return "";
+  std::vector<std::string> alike = known[first];
+  const size_t count = alike.size();
+  if (count < 2) return "";
+  const std::string last = alike.back();
+  alike.pop_back();
+  return text(join(alike, ", "), " and ", last, " are ", count == 2 ? "two" : text(count), " ", things);
+}
+
+std::string alike_name(std::string_view name, const std::vector<std::string>& names) {
+  const auto found =
+      std::ranges::find_if(names, [&](const std::string& one) { return without_form(one) == without_form(name); });
+  return found == names.end() ? "" : *found;
 }
 
 }  // namespace neon

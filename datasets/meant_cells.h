@@ -17,8 +17,10 @@ std::string unit_of(std::string_view cell);
 // "'21 kg' seems to be a number with a unit; write the number alone, as 21, and the unit into the column's name"
 std::string advice_for_unit(std::string_view cell, std::string_view unit);
 
-// Two names that differ in letter case or in spaces alone, as "'Yes' and 'yes'"; "" without any. Single characters do
-// not count: a class may be a letter.
-std::string alike_names(const std::vector<std::string>& names);
+// Names that differ in letter case, in spaces, or in how letters with marks are written, as "'Yes' and 'yes' are two
+// classes"; "" without any. Single characters do not count: a class may be a letter.
+std::string alike_names(const std::vector<std::string>& names, const std::string& things);
+// The first of the names that differs from this one in that way alone; "" without one.
+std::string alike_name(std::string_view name, const std::vector<std::string>& names);
 
 }  // namespace neon

@@ -1,5 +1,6 @@
 #include "datasets/untrained_classes.h"
 
+#include "datasets/meant_cells.h"
 #include "neon/core/text.h"
 
 namespace neon {
@@ -59,6 +60,16 @@ void warn_of_untrained(const Data& data, const DataContext& context) {
   if (context.some_classes) return;  // a net that is evaluated may meet samples of some of its classes alone
   warn_of_untrained_classes(data, context);
   warn_of_untrained_targets(data, context);
+}
+
+void note_alike_classes(const SampleMeaning& data, const std::string& source, const DataContext& context) {
+  if (data.tokens > 0 || !context.asks_about_texts()) return;
+  const auto note = [&](const std::vector<std::string>& names) {
+    if (const std::string found = alike_names(names, "classes"); !found.empty())
+      context.note(text(source, ": ", found));
+  };
+  note(data.class_names);
+  for (const NamedTarget& target : data.targets) note(target.names);
 }
 
 }  // namespace neon

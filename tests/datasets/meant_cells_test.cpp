@@ -101,9 +101,9 @@ TEST_CASE("a target of numbers or dates that neon cannot read is no class") {
 }
 
 TEST_CASE("names that differ in letter case or spaces alone are noted") {
-  CHECK(alike_names({"yes", "no", "Yes"}) == "'yes' and 'Yes'");
-  CHECK(alike_names({"New York", "NewYork"}) == "'New York' and 'NewYork'");
-  CHECK(alike_names({"a", "A", "b"}) == "");
+  CHECK(alike_names({"yes", "no", "Yes"}, "classes") == "'yes' and 'Yes' are two classes");
+  CHECK(alike_names({"New York", "NewYork"}, "categories") == "'New York' and 'NewYork' are two categories");
+  CHECK(alike_names({"a", "A", "b"}, "classes") == "");
   CHECK_THAT(said_of_target({"yes", "no", "No"}), Catch::Contains("a.csv: 'No' and 'no' are two classes"));
   CHECK_THAT(said_of({"red", "Red", "blue"}), Catch::Contains("column 'cell': 'red' and 'Red' are two categories"));
 }
