@@ -76,6 +76,7 @@ class CsvLoad {
     if (!parse_number(params_.test, part)) {
       data.train = std::move(all);
       data.test = read_test();
+      data.test_source = test_table_.path;
       return data;
     }
     const auto n = all.size();
@@ -145,6 +146,28 @@ class CsvLoad {
     return columns_of(params_, table_, columns, places_of(layout_));
   }
 
+  // Names the columns that the parameters give by their place, so that another table may have another order. Returns
+  // false where columns have no names that say it.
+  bool take_by_name(CsvParams& params) const {
+    const auto is_name = [&](size_t column) {
+      const std::string& name = table_.names[column];
+      return name != "last" && name.find_first_not_of("0123456789") != name.npos;
+    };
+    if (plain_ || table_.names.empty() || !std::ranges::all_of(table_.target_columns, is_name)) return false;
+    for (size_t k = 0; k < table_.target_columns.size(); ++k)
+      (params.targets.empty() ? params.target[k] : params.targets[k].first) = table_.names[table_.target_columns[k]];
+    params.ignore.clear(), params.columns.clear();  // the first table has decided
+    return true;
+  }
+
+  void note_other_columns() const {
+    std::vector<std::string> others;
+    for (const std::string& name : test_table_.names)
+      if (!std::ranges::count(table_.names, name)) others.push_back(in_quotes(name));
+    if (!others.empty())
+      context_.note(text(test_table_.path, ": left out, since ", table_.path, " lacks them: ", join(others, ", ")));
+  }
+
   Split read_test() {
     CsvParams same = params_;
     if (same.header == "auto") same.header = table_.names.empty() ? "false" : "true";
@@ -152,11 +175,13 @@ class CsvLoad {
     TableLayout layout;
     const std::string path = find_data_file(params_.test, context_);
     warn_of_same_file(table_.path, path, "test", context_);
+    const bool named = take_by_name(same);
     test_table_ = read_table(same, path, layout, &kinds);
-    if (test_table_.columns != table_.columns || test_table_.names != table_.names)
+    if (!named && (test_table_.columns != table_.columns || test_table_.names != table_.names))
       fail(ErrorKind::data, test_table_.path, ": its columns are not those of ", table_.path,
            test_table_.columns == table_.columns ? " (the names differ)"
                                                  : text(": ", test_table_.columns, " and ", table_.columns));
+    if (named) note_other_columns();
     test_columns_ = columns_like(kinds, test_table_, layout);
     return targets_.split_of(test_table_);
   }

@@ -237,6 +237,7 @@ class ImageList : public Parametrized<Dataset, ListParams> {
     return path.empty() ? missing : finish(check_image_set(read(path, context, several), context));
   }
 
+    if (!params.test_list.empty()) out.test_source = find_data_file(params.test_list, context);
   std::shared_ptr<ImageSet> images(const DataContext& context) const override {
     std::shared_ptr<ListedTargets> several;
     return std::make_shared<ImageSet>(read(find_data_file(params.path, context), context, several));
@@ -266,7 +267,10 @@ class ImageList : public Parametrized<Dataset, ListParams> {
       test.emplace(find_data_file(params.test_list, context), root, LabelledImage::test);
       out.listed_before = int64_t(entries.size());
       read_list(*test, params.targets, header, known, entries);
-      if (test->cells && test->cells->table().names != train.cells->table().names)
+      const bool named = std::ranges::all_of(params.targets, [](const auto& target) {
+        return target.first.find_first_not_of("0123456789") != std::string::npos;
+      });
+      if (test->cells && !named && test->cells->table().names != train.cells->table().names)
         fail(ErrorKind::data, test->path, ": its columns are not those of ", train.path, " (the names differ)");
     }
     check_unique(entries);

@@ -122,7 +122,7 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
     const int64_t steps = params.steps > 0 ? params.steps : longest;
     warn_of_steps(all, !classes, context);
     out.train = split_of(all, classes, steps);
-    if (other) out.test = split_of(*other, classes, steps);
+    if (other) out.test = split_of(*other, classes, steps), out.test_source = other->table.path;
     else if (part > 0) draw_test(part, out, context);
     out.sample = {steps, int64_t(all.table.features.size())};
     out.sequence = out.ragged = true;

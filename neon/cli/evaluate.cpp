@@ -183,7 +183,7 @@ int run_eval(const CommandLine& given) {
   }();
   print_notes(data, experiment, results);
   print_results(line, kept.targets(data, experiment.params.outputs, evaluator->kept()), results,
-                text(set.name, ": ", results_text(results, experiment, set.name), "  (", data.source, ", ",
+                text(set.name, ": ", results_text(results, experiment, set.name), "  (", data.source_of(set.name), ", ",
                      evaluator->samples_counted(), " samples)"));
   if (!line.of_verb.sheet.empty()) write_worst(line, experiment, data, kept, evaluator->kept());
   if (!std::isfinite(results.at("cost")))

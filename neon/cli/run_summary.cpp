@@ -62,7 +62,7 @@ std::vector<std::string> outcome(const RunResult& result, const Experiment& expe
   }
   const auto add_results = [&](const std::map<std::string, double>& results, const std::string& set) {
     if (results.empty()) return;
-    out.push_back(text(set, ": ", results_text(results, experiment, set), "  (", data.source, ")"));
+    out.push_back(text(set, ": ", results_text(results, experiment, set), "  (", data.source_of(set), ")"));
   };
   add_results(result.results, set_during_training(data).name);
   add_results(result.at_end, set_at_end(data).name);

@@ -147,7 +147,15 @@ class ImageTargets(Case):
         self.write("bad.csv", self.read("test.csv").decode().replace("corgi", "korgi"))
         self.refused(3, spec, "--set", "dataset.test_list=bad.csv", says=["bad.csv:3:", "class 'korgi' is not one of the training file's; did you mean corgi?"])
         self.write("bad.csv", self.read("test.csv").decode().replace("note", "remark"))
-        self.refused(3, spec, "--set", "dataset.test_list=bad.csv", says="bad.csv: its columns are not those of list.csv (the names differ)")
+        self.refused(3, spec, "--set", "dataset.test_list=bad.csv", "--set", "dataset.targets={1: number, 3: classes, 4: labels}",
+                     says="bad.csv: its columns are not those of list.csv (the names differ)")
+        self.write("bad.csv", self.read("test.csv").decode().replace("age", "years"))
+        self.refused(2, spec, "--set", "dataset.test_list=bad.csv", says="bad.csv has no column 'age'")
+        rows = [line.split(",") for line in self.read("test.csv").decode().splitlines()]
+        self.write("moved.csv", "".join(",".join([row[0], row[4], row[3], row[1]]) + "\n" for row in rows))
+        costs = [json.loads(self.neon("eval", "m", "--set", f"dataset.test_list={name}", "--format", "json").out) for name in ("test.csv", "moved.csv")
+                 if self.neon("-r", "1", "-s", "m", "--overwrite", spec)]
+        self.assertEqual(*costs)
         for name, targets, code, says in (
                 ("age", "{age: number}", 3, "twice.csv:1:10: two columns are named 'age'"),
                 ("1", "{1: number}", 2, "targets: 1 is the name of column 2 of twice.csv and the index of column 'age'; "
