@@ -7,6 +7,7 @@
 
 #include "datasets/csv.h"
 #include "datasets/gzip.h"
+#include "datasets/image.h"
 #include "datasets/image_list_targets.h"
 #include "datasets/image_samples.h"
 #include "datasets/labels.h"
@@ -27,7 +28,8 @@ struct ListParams : ImageParams {
   std::vector<std::string> missing = default_missing_marks();
   static void describe(auto&& p) {
     p("path", &ListParams::path,
-      "CSV (.tsv: with tabs): a file and its class a line. Classes are names, or the whole numbers 0 to k - 1, which "
+      "CSV with commas, semicolons or tabs: a file and its class a line. Classes are names, or the whole numbers 0 to "
+      "k - 1, which "
       "are "
       "compared as numbers: 1 is 1.0.",
       Required{}, Alias{"manifest_filename"});
@@ -68,9 +70,11 @@ struct List {
   std::optional<ListCells> cells;  // of several targets
   List(std::string from, std::string folder, LabelledImage::Part to)
       : path(std::move(from)), content(read_maybe_gzip(path)), root(std::move(folder)), part(to) {}
+  // Tabs, or semicolons in a first line without commas, else commas.
   char delimiter() const {
-    const bool tabs = path.ends_with(".tsv") || content.substr(0, content.find('\n')).find('\t') != content.npos;
-    return tabs ? '\t' : ',';
+    const std::string_view line = std::string_view(content).substr(0, content.find('\n'));
+    if (path.ends_with(".tsv") || line.find('\t') != line.npos) return '\t';
+    return line.find(';') != line.npos && line.find(',') == line.npos ? ';' : ',';
   }
   CsvReader reader() const { return {content, delimiter(), path}; }
 };
@@ -104,6 +108,14 @@ bool is_list_header(const std::string& header, const CsvReader& reader, const En
   return true;
 }
 
+// The way to a file that a list names and that is not there.
+std::string mend_of_name(const std::string& name, const std::set<std::string>& known) {
+  for (const std::string& ending : image_endings())
+    if (known.contains(name + ending))
+      return text("; there is ", in_quotes(name + ending), ": write the names with their endings");
+  return "; names are from that folder on, and root: gives another";
+}
+
 void read_list(List& list, const ListTargets& targets, const std::string& header, const std::set<std::string>& known,
                std::vector<Entry>& out) {
   CsvReader reader = list.reader();
@@ -125,7 +137,7 @@ void read_list(List& list, const ListTargets& targets, const std::string& header
     }
     if (!there)
       reader.fail_at(entry.at, text("there is no file ", in_quotes(entry.file), " in ", list.root,
-                                    "; names are from that folder on, and root: gives another"));
+                                    mend_of_name(entry.file, known)));
     if (list.cells) list.cells->add(reader, cells);
     else if (head && header == "auto" && head->label == entry.label)
       fail(ErrorKind::config, reader.place(head->at), ": ",
@@ -225,6 +237,7 @@ class ImageList : public Parametrized<Dataset, ListParams> {
     std::shared_ptr<ListedTargets> several;
     const ImageSet set = read(find_data_file(params.path, context), context, several);
     Data out = finish(load_image_set(set, context), context, false);
+    if (!params.test_list.empty()) out.test_source = find_data_file(params.test_list, context);
     if (several && params.standardize) several->targets.standardize(out, context);
     reconstruct(out);
     return out;
@@ -237,7 +250,6 @@ class ImageList : public Parametrized<Dataset, ListParams> {
     return path.empty() ? missing : finish(check_image_set(read(path, context, several), context));
   }
 
-    if (!params.test_list.empty()) out.test_source = find_data_file(params.test_list, context);
   std::shared_ptr<ImageSet> images(const DataContext& context) const override {
     std::shared_ptr<ListedTargets> several;
     return std::make_shared<ImageSet>(read(find_data_file(params.path, context), context, several));
