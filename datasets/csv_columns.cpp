@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "datasets/csv_dialect.h"
+
 namespace neon {
 
 namespace {
@@ -167,9 +169,9 @@ TableLayout layout_of(const CsvParams& params, const Table& table, const TableCo
   out.features = size_t(std::ranges::count(out.feature, true));
   if (out.features == 0)
     fail(ErrorKind::data, table.path, ": no columns are left beside the target",
-         table.columns == 1
-             ? text("; cells are separated by ", in_quotes(std::string(1, table.delimiter)), " (delimiter)")
-             : "");
+         table.columns == 1 ? text("; cells are separated by ", in_quotes(std::string(1, table.delimiter)),
+                                   " (delimiter)", other_delimiter_text(table.file->head(), table.delimiter))
+                            : "");
   return out;
 }
 

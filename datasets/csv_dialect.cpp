@@ -6,6 +6,7 @@
 #include "datasets/csv_columns.h"
 #include "datasets/table_cell.h"
 #include "neon/core/message.h"
+#include "neon/core/text.h"
 
 namespace neon {
 
@@ -88,6 +89,20 @@ std::string other_decimal_text(std::string_view cell, char decimal) {
   if (cell.find(other) == cell.npos || !parse_number(cell, value, other)) return "";
   return decimal == ',' ? "; this table has decimal commas: write the number so, or set `decimal: point`"
                         : "; this table has decimal points: write the number so";
+}
+
+std::string other_delimiter_text(std::string_view content, char delimiter) {
+  const std::string_view line = content.substr(0, content.find_first_of("\r\n"));
+  if (lower(line).starts_with("sep="))
+    return text("; the first line, ", in_quotes(line), ", is Excel's note of the mark between cells: remove it");
+  if (line.starts_with('#') || line.starts_with("//"))
+    return text("; the first line begins with ", in_quotes(line.substr(0, line[0] == '#' ? 1 : 2)),
+                ", as a remark does: remove it");
+  for (const char other : {',', ';', '\t', '|', ':', ' '})
+    if (other != delimiter && split_sample(content, other).cells > 1)
+      return text("; ", other == '\t' ? "a tab" : in_quotes(std::string(1, other)),
+                  " splits all lines alike: say delimiter: ", other == '\t' ? "tab" : in_quotes(std::string(1, other)));
+  return "";
 }
 
 CsvDialect find_dialect(std::string_view content, const std::string& name, const std::string& delimiter,

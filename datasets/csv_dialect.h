@@ -19,6 +19,10 @@ CsvDialect find_dialect(std::string_view content, const std::string& name, const
 // neither.
 char find_decimal(std::string_view content, char delimiter, const std::string& decimal, char earlier);
 
+// The end of a message about a table that has one column. It names another mark that splits the first lines alike, or a
+// first line that does not belong to the table; else "".
+std::string other_delimiter_text(std::string_view content, char delimiter);
+
 // Whether a number with one mark may be a whole number in groups, as 1,100.
 bool may_be_grouped(std::string_view number, char mark);
 
