@@ -327,7 +327,7 @@ void CsvRows::read_cell(CsvReader& reader, size_t column, Part& part, const Tabl
   double value = 0;
   to = std::numeric_limits<float>::quiet_NaN();
   if (missing_.contains(cell.text)) {
-    if (!params_.impute && use_[column] == CellUse::text)
+    if (!params_.impute && (texts || part.odd.contains(column)))
       reader.fail_at(cell.at, text(table.column_text(column), ": no value stands here, found ", in_quotes(cell.text),
                                    "; fill in or remove rows with missing values"));
     if (!params_.impute) fail_at_cell(reader, cell, column, table, "");
