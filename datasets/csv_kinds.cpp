@@ -74,7 +74,7 @@ class KindFinder {
     if (texts == table_.texts.end()) {
       if (is_empty(place)) return leave_out(column, "it has no values");
       if (kind.empty() && counts_rows(column, place)) return;
-      if (kind.empty()) note_code(column);
+      if (kind.empty()) note_numbers(column, place);
       known.as_is = !params_.standardize || kind == "as_is";
     } else if (!take_texts(column, kind, texts->second, known)) {
       return;
@@ -86,17 +86,25 @@ class KindFinder {
     context_.note(text(table_.path, ": ", table_.column_text(column), " is left out: ", why));
   }
 
-  // Numbers with zeros before them, as 01234, may be codes of places or things.
-  void note_code(size_t column) {
+  // Numbers that may be codes or days, or say which row it is.
+  void note_numbers(size_t column, size_t place) {
     if (begins_.empty()) begins_ = first_records();
-    for (const auto& cells : begins_) {
-      if (column >= cells.size()) continue;
-      const std::string& cell = cells[column];
-      if (cell.size() < 2 || cell[0] != '0' || cell.find_first_not_of("0123456789") != cell.npos) continue;
-      return context_.note(
-          text(table_.path, ": ", table_.column_text(column), ": ", in_quotes(cell),
-               " is read as a number; if it is a code, give the column the kind category, under columns"));
-    }
+    const std::string what = text(table_.path, ": ", table_.column_text(column));
+    if (const std::string code = code_with_zeros(begins_, column); !code.empty())
+      context_.note(text(what, ": ", in_quotes(code),
+                         " is read as a number; if it is a code, give the column the kind category, under columns"));
+    if (!asks_) return;
+    const std::string_view name = table_.names.empty() ? "" : std::string_view(table_.names[column]);
+    const bool rows = has_row_numbers(table_, place);
+    const bool may_identify =
+        (names_rows(name) || lower(name).ends_with("id")) && table_.features.shape()[0] >= int64_t(kLeastIdentifiers);
+    if (rows || (may_identify && are_different(column, place)))
+      context_.note(text(what, rows ? " has the numbers of the rows" : " has whole numbers that all differ",
+                         ", and is read as numbers; if it only says which row it is, leave it out: ignore: [",
+                         table_.names.empty() ? text(column) : in_quotes(name), "]"));
+    else if (const std::string day = day_without_marks(begins_, column); !day.empty())
+      context_.note(text(what, ": ", in_quotes(day), " is read as a number; if it is a day, write it as ",
+                         day.substr(0, 4), "-", day.substr(4, 2), "-", day.substr(6)));
   }
 
   // The cells of the first rows.

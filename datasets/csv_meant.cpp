@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "datasets/csv.h"
 #include "datasets/csv_dialect.h"
 #include "datasets/meant_cells.h"
+#include "datasets/meant_dates.h"
 #include "neon/core/text.h"
 
 namespace neon {
@@ -89,6 +91,28 @@ std::optional<MeantText> number_with_unit(const ColumnTexts& texts) {
   for (const auto& [unit, rows] : units) {
     if (2 * rows <= all) continue;
     const auto k = size_t(std::ranges::find(texts.texts, unit, unit_of) - texts.texts.begin());
+std::string code_with_zeros(const std::vector<std::vector<std::string>>& rows, size_t column) {
+  for (const auto& cells : rows) {
+    if (column >= cells.size()) continue;
+    const std::string& cell = cells[column];
+    if (cell.size() >= 2 && cell[0] == '0' && cell.find_first_not_of("0123456789") == cell.npos) return cell;
+  }
+  return "";
+}
+
+std::string day_without_marks(const std::vector<std::vector<std::string>>& rows, size_t column) {
+  constexpr size_t kSeveral = 3;
+  std::string first;
+  std::set<std::string> days;
+  for (const auto& cells : rows) {
+    if (column >= cells.size() || cells[column].empty()) continue;
+    if (!is_day_without_marks(cells[column])) return "";
+    if (first.empty()) first = cells[column];
+    days.insert(cells[column]);
+  }
+  return days.size() < kSeveral ? "" : first;
+}
+
     return MeantText{k, advice_for_unit(texts.texts[k], unit)};
   }
   return {};

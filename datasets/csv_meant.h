@@ -27,3 +27,8 @@ std::optional<MeantText> number_with_unit(const ColumnTexts& texts);
 bool has_row_numbers(const Table& table, size_t place);
 
 }  // namespace neon
+// A number with zeros before it, as 01234, of a column of the first rows; else "".
+std::string code_with_zeros(const std::vector<std::vector<std::string>>& rows, size_t column);
+// "20240531", where a column of the first rows has such days alone, and several; else "".
+std::string day_without_marks(const std::vector<std::vector<std::string>>& rows, size_t column);
+

@@ -101,8 +101,11 @@ std::string advice_for_unit(std::string_view cell, std::string_view unit) {
   std::string_view number = cell.substr(0, cell.size() - unit.size());
   while (take_last(number, kSpaces)) {
   }
-  return text(in_quotes(cell), " seems to be a number with a unit; write the number alone, as ", number,
-              ", and the unit into the column's name");
+  const bool may_be_name = unit.size() == 1 && unit[0] <= 'Z' && number.size() + 1 == cell.size();
+  return text(
+      in_quotes(cell),
+      may_be_name ? " may be a number with a unit, or a name, as of a seat" : " seems to be a number with a unit",
+      "; write the number alone, as ", number, ", and the unit into the column's name");
 }
 
 namespace {

@@ -108,4 +108,9 @@ std::string advice_for_date(std::string_view cell) {
               "14:05+02:00");
 }
 
+bool is_day_without_marks(std::string_view cell) {
+  if (cell.size() != 8 || (!cell.starts_with("19") && !cell.starts_with("20"))) return false;
+  return parse_date(text(cell.substr(0, 4), "-", cell.substr(4, 2), "-", cell.substr(6)), DateForm::year_first).found;
+}
+
 }  // namespace neon

@@ -24,4 +24,7 @@ bool seems_other_date(std::string_view cell);
 // "'5 Jan 2024' seems to be a date; write dates as 2024-05-31"
 std::string advice_for_date(std::string_view cell);
 
+// Whether a cell is a day of 1900 to 2099 without marks, as 20240531.
+bool is_day_without_marks(std::string_view cell);
+
 }  // namespace neon

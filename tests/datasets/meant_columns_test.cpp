@@ -62,9 +62,34 @@ TEST_CASE("numbers of rows are left out where the name says so, too") {
     }
   CHECK(coded(rows("day", 1, 1)).data.sample == Shape{2});
   CHECK(coded(rows("No.", 5, 1)).data.sample == Shape{2});
-  CHECK(coded(rows("No.", 0, 2)).notes.empty());
+  const auto note = [&](const std::string& name, int first, int step) {
+    return join(coded(rows(name, first, step)).notes, "\n");
+  };
+  CHECK_THAT(note("day", 1, 1),
+             Catch::EndsWith("column 'day' has the numbers of the rows, and is read as numbers; if it "
+                             "only says which row it is, leave it out: ignore: ['day']"));
+  for (const char* name : {"No.", "passengerid", "serial", "key"})
+    CHECK_THAT(note(name, 1000000, 37), Catch::Contains(text("column '", name, "' has whole numbers that all differ")));
+  CHECK(note("day", 0, 2).empty());
+  CHECK(coded(rows("day", 1, 1), {{"test", "0"}, {"columns", "{day: number}"}}).notes.empty());
   CHECK(coded(rows("No.", 0, 1), {{"test", "0"}, {"columns", "{No.: number}"}}).data.sample == Shape{2});
   CHECK(coded(rows("No.", 0, 1), {{"test", "0"}}, kRulesOfMeantCells - 1).data.sample == Shape{2});
+}
+
+TEST_CASE("days written without marks are noted") {
+  const auto days = [](const char* format) {
+    std::string out = "d,y\n";
+    for (int i = 1; i < 29; ++i) {
+      char day[32];
+      std::snprintf(day, sizeof day, format, i);
+      out += text(day, ',', i % 2 ? 'a' : 'b', '\n');
+    }
+    return join(coded(out).notes, "\n");
+  };
+  const std::string note = "column 'd': '20240101' is read as a number; if it is a day, write it as 2024-01-01";
+  CHECK_THAT(days("202401%02d"), Catch::Contains(note));
+  CHECK_THAT(days("202413%02d"), !Catch::Contains("if it is a day"));
+  CHECK_THAT(days("20240101"), !Catch::Contains("if it is a day"));
 }
 
 TEST_CASE("labels between other marks than ';' are noted") {
@@ -94,6 +119,10 @@ TEST_CASE("numbers with a unit, and durations, are refused") {
   const std::string advice = "' seems to be a number with a unit; write the number alone, as ";
   CHECK_THAT(table_refusal(cells([](int i) { return text(i % 13, " kg"); })),
              Catch::StartsWith("a.csv:2:1: column 'w': '0 kg" + advice + "0, and the unit into the column's name"));
+  CHECK_THAT(
+      table_refusal(cells([](int i) { return text(10 + i, "A"); })),
+      Catch::Contains("'10A' may be a number with a unit, or a name, as of a seat; write the number alone, as 10, "
+                      "and the unit into the column's name, or give the column a kind, category or ignore"));
   CHECK_THAT(table_refusal(cells([](int i) { return text(i, ".5kg"); })), Catch::Contains("'0.5kg" + advice + "0.5,"));
   CHECK_THAT(table_refusal(cells([](int i) { return text("1:", 10 + i, ":20"); })),
              Catch::Contains("'1:10:20' seems to be a time; write it as one number, in seconds or hours"));

@@ -195,8 +195,9 @@ TEST_CASE("classes without a training sample are a warning that names them") {
     return join(warnings, "|");
   };
   const std::string path = dir.write("a.csv", table_of({5, 5, 5, 5}));
-  CHECK(warned("CSV", {{"path", path}, {"test", "0.25"}, {"validation", "5"}}).empty());
-  CHECK(warned("CSV", {{"path", path}, {"test", "0"}, {"subset_pct", "15"}})
+  const std::pair<std::string, std::string> kind = {"columns", "{x: number}"};
+  CHECK(warned("CSV", {{"path", path}, {"test", "0.25"}, {"validation", "5"}, kind}).empty());
+  CHECK(warned("CSV", {{"path", path}, {"test", "0"}, {"subset_pct", "15"}, kind})
             .starts_with(text(path, ": no training sample is of class 'class")));
   // The same of several targets, by name: the last rows are for the validation.
   const std::string several = dir.write("b.csv", "x,c,l\n1,a,p;q\n2,a,p\n3,b,p\n");
@@ -212,5 +213,5 @@ TEST_CASE("classes without a training sample are a warning that names them") {
   // A drawn set lacks classes by accident, and may be as large as one likes.
   CHECK(warned("UniformRandom", {{"ntrain", "1"}, {"nout", "13"}, {"seed", "1"}}).empty());
   context.some_classes = true;  // of a net that is evaluated, and learns nothing
-  CHECK(warned("CSV", {{"path", path}, {"test", "0"}, {"subset_pct", "15"}}).empty());
+  CHECK(warned("CSV", {{"path", path}, {"test", "0"}, {"subset_pct", "15"}, kind}).empty());
 }

@@ -76,7 +76,7 @@ TEST_CASE("a category has a number of its own, in the order of names, and missin
 TEST_CASE("texts that mostly stand in one row are told") {
   const auto notes_of = [](int different, const Keys& keys = {{"test", "0"}}) {
     std::string content = "c,x,k\n";
-    for (int i = 0; i < 20; ++i) content += text("0x", i % different, ",", i, ",", i % 3 ? "a" : "b", "\n");
+    for (int i = 0; i < 20; ++i) content += text("0x", i % different, ",", 20 - i, ",", i % 3 ? "a" : "b", "\n");
     return coded(content, keys).notes;
   };
   REQUIRE(notes_of(11).size() == 1);
@@ -208,7 +208,8 @@ TEST_CASE("columns that only name the rows are left out, with a note") {
   const CodedTable loaded = coded(content);
   CHECK(loaded.data.table.features == std::vector<std::string>{"x", "grid"});
   CHECK(loaded.data.table.positions == std::vector<int64_t>{1, 4});
-  REQUIRE(loaded.notes.size() == 3);
+  REQUIRE(loaded.notes.size() == 4);
+  CHECK_THAT(loaded.notes[3], Catch::Contains("column 'grid' has the numbers of the rows, and is read as numbers"));
   CHECK_THAT(loaded.notes[0], Catch::StartsWith("note: ") && Catch::Contains("column '' is left out: it has no name"));
   CHECK_THAT(loaded.notes[1], Catch::Contains("column 'PassengerId' is left out: its whole numbers all differ"));
   CHECK_THAT(loaded.notes[2], Catch::Contains("column 'name' is left out: its texts all differ"));
