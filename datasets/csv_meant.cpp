@@ -14,25 +14,6 @@ namespace neon {
 
 namespace {
 
-// The cells of a column so far. `certain`: some show that its marks are decimal.
-struct SeenNumbers {
-  std::string grouped;
-  size_t place = 0;  // of that cell in the file
-  bool small = false, certain = false;
-  void add(std::string_view cell, size_t at, char decimal) {
-    constexpr size_t kGroup = 3;
-    double value = 0;
-    if (!parse_number(cell, value, decimal)) return;
-    if (may_be_grouped(cell, decimal)) {
-      if (grouped.empty()) grouped = cell, place = at;
-    } else if (cell.find_first_not_of("0123456789", cell[0] == '-' ? 1 : 0) != cell.npos) {
-      certain = true;
-    } else {
-      (cell.size() - (cell[0] == '-' ? 1 : 0) <= kGroup ? small : certain) = true;
-    }
-  }
-};
-
 // Whether neon alone decided that the column has numbers.
 std::vector<bool> chosen_columns(const CsvParams& params, const TableLayout& layout) {
   std::vector<bool> out = layout.feature;
@@ -44,6 +25,26 @@ std::vector<bool> chosen_columns(const CsvParams& params, const TableLayout& lay
 }
 
 }  // namespace
+
+void SeenNumbers::add(std::string_view cell, size_t at, char decimal) {
+  constexpr size_t kGroup = 3;
+  double value = 0;
+  if (!parse_number(cell, value, decimal)) return;
+  if (may_be_grouped(cell, decimal)) {
+    if (grouped.empty()) grouped = cell, place = at;
+  } else if (cell.find_first_not_of("0123456789", cell[0] == '-' ? 1 : 0) != cell.npos) {
+    certain = true;
+  } else {
+    (cell.size() - (cell[0] == '-' ? 1 : 0) <= kGroup ? small : certain) = true;
+  }
+}
+
+std::string SeenNumbers::question(char decimal) const {
+  std::string whole = grouped;
+  std::erase(whole, decimal);
+  return text(in_quotes(grouped), " may be ", whole,
+              ", as its other numbers are whole and below 1000; write thousands without a mark");
+}
 
 void check_groups(const CsvParams& params, const Table& table, const TableLayout& layout) {
   constexpr int kRecords = 2000;
@@ -58,16 +59,10 @@ void check_groups(const CsvParams& params, const Table& table, const TableLayout
         if (chosen[i]) seen[i].add(cells[i].text, cells[i].at, table.decimal);
   } catch (const Error&) {  // the head ends within a cell
   }
-  for (size_t i = 0; i < seen.size(); ++i) {
-    if (seen[i].grouped.empty() || !seen[i].small || seen[i].certain) continue;
-    std::string whole = seen[i].grouped;
-    std::erase(whole, table.decimal);
-    table.fail_at(
-        seen[i].place,
-        text(table.column_text(i), ": ", in_quotes(seen[i].grouped), " may be ", whole,
-             ", as its other numbers are whole and below 1000; write thousands without a mark, or say decimal: ",
-             table.decimal == ',' ? "comma" : "point"));
-  }
+  for (size_t i = 0; i < seen.size(); ++i)
+    if (seen[i].are_unclear())
+      table.fail_at(seen[i].place, text(table.column_text(i), ": ", seen[i].question(table.decimal),
+                                        ", or say decimal: ", table.decimal == ',' ? "comma" : "point"));
 }
 
 std::optional<MeantText> other_year(const ColumnTexts& texts, DateForm form) {
@@ -91,6 +86,11 @@ std::optional<MeantText> number_with_unit(const ColumnTexts& texts) {
   for (const auto& [unit, rows] : units) {
     if (2 * rows <= all) continue;
     const auto k = size_t(std::ranges::find(texts.texts, unit, unit_of) - texts.texts.begin());
+    return MeantText{k, advice_for_unit(texts.texts[k], unit)};
+  }
+  return {};
+}
+
 std::string code_with_zeros(const std::vector<std::vector<std::string>>& rows, size_t column) {
   for (const auto& cells : rows) {
     if (column >= cells.size()) continue;
@@ -111,11 +111,6 @@ std::string day_without_marks(const std::vector<std::vector<std::string>>& rows,
     days.insert(cells[column]);
   }
   return days.size() < kSeveral ? "" : first;
-}
-
-    return MeantText{k, advice_for_unit(texts.texts[k], unit)};
-  }
-  return {};
 }
 
 bool has_row_numbers(const Table& table, size_t place) {

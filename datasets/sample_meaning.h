@@ -37,10 +37,11 @@ namespace neon {
 // 10: folders as training_set and test_set are classes; 3.518 beside 366 is a number of decimals; dates of years of two
 //     digits stand beside those of four; numbers of rows are inputs whatever their name; texts as 21 kg are categories;
 //     names of classes need not be UTF-8.
-constexpr int kDataRules = 11;
+// 11: 3.518 beside 366 is a number of decimals in the tables of Windows and Sequences.
+constexpr int kDataRules = 12;
 // The first rules with something.
 constexpr int kRulesOfTargetClasses = 7, kRulesOfMarks = 7, kRulesOfLines = 8, kRulesOfStepClasses = 9,
-              kRulesOfDeepTexts = 10, kRulesOfPartWords = 11, kRulesOfMeantCells = 11;
+              kRulesOfDeepTexts = 10, kRulesOfPartWords = 11, kRulesOfMeantCells = 11, kRulesOfSeriesGroups = 12;
 
 // The columns of a table that samples were read from, so that they are found in another table.
 struct TableColumns {

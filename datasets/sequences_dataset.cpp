@@ -94,7 +94,8 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
                                    params.header,
                                    params.delimiter,
                                    params.missing,
-                                   context.series});
+                                   context.series,
+                                   context.rules >= kRulesOfSeriesGroups});
     std::unordered_map<std::string_view, size_t> places;
     const auto& ids = out.table.cells[0];
     for (size_t row = 0; row < ids.size(); ++row) {

@@ -5,6 +5,7 @@
 
 #include "datasets/csv.h"
 #include "datasets/csv_columns.h"
+#include "datasets/csv_meant.h"
 #include "datasets/table_header.h"
 #include "datasets/text_file.h"
 
@@ -15,6 +16,8 @@ namespace {
 bool is_name(const std::string& column) {
   return column.empty() || column.find_first_not_of("0123456789") != column.npos;
 }
+
+constexpr size_t kRowsLookedAt = 2000;  // for numbers that may be thousands
 
 class SeriesReader {
  public:
@@ -116,13 +119,20 @@ class SeriesReader {
     out_.cells.resize(out_.texts.size());
     std::vector<size_t> number_places = out_.features;
     number_places.insert(number_places.end(), out_.targets.begin(), out_.targets.end());
+    std::vector<SeenNumbers> seen(number_places.size());
     for (std::vector<CsvCell> cells; reader_.next(cells);) {
       if (cells.size() != out_.columns)
         reader_.fail_at(cells.back().at, text("this row has ", cells.size(), " cells, the first row ", out_.columns));
       for (const size_t i : number_places) numbers_.push_back(number_in(cells[i], i));
+      for (size_t k = 0; k < seen.size() && out_.begins.size() < kRowsLookedAt; ++k)
+        seen[k].add(cells[number_places[k]].text, cells[number_places[k]].at, '.');
       for (size_t k = 0; k < out_.texts.size(); ++k) take_text(cells[out_.texts[k]], k);
       out_.begins.push_back(cells.front().at);
     }
+    for (size_t k = 0; k < seen.size() && asked_.asks_about_groups; ++k)
+      if (seen[k].are_unclear())
+        reader_.fail_at(seen[k].place, text("column ", out_.name_of(number_places[k]), ": ", seen[k].question('.'),
+                                            ", and decimals in every row, as 366.0"));
   }
 
   float number_in(const CsvCell& cell, size_t column) const {

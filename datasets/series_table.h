@@ -17,6 +17,7 @@ struct SeriesColumns {
   std::vector<std::string> missing = default_missing_marks();
   // The numbers that a net was trained with: names that stand for `columns` in a table with a header, in their order.
   std::vector<std::string> trained = {};
+  bool asks_about_groups = false;     // refuses a column such as 3.518 and 366, whose numbers may be thousands
   const char* text_parameter = "id";  // that names `texts`, in messages
 };
 
