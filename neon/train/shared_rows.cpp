@@ -166,10 +166,10 @@ std::string split_text(const StepOptions& step, int ranks, const StepGraph& grap
          asked.pairs ? "has an nout, no GatedMLP a `hidden` and no MultiHeadAttention without dropout `heads` and "
                        "`kv_heads` that are multiples of "
                      : "of samples has an nout that is a multiple of ",
-         ranks, "; leave dense out, or take another number of devices");
+         ranks, "; leave dense out (--set parallel.dense=data), or take another number of devices");
   if (asked.tables && !any(true))
     fail(ErrorKind::config, "parallel: {embedding: model} splits nothing here: no Embedding of its own table, without ",
-         "`vectors`, has a row for each of ", ranks, " devices; leave embedding out");
+         "`vectors`, has a row for each of ", ranks, " devices; leave embedding out (--set parallel.embedding=data)");
   const SharedWeights split = shared_weights(graph, false);
   return text("weights split over ", ranks, " devices: ", list_text(split.layers), "; ", split.numbers, " of ",
               split.all, " numbers");
@@ -180,7 +180,8 @@ std::string sharded_text(const StepOptions& step, int ranks, const StepGraph& gr
   const SharedWeights shared = shared_weights(graph, true);
   if (shared.layers.empty())
     fail(ErrorKind::config, "parallel: {optimizer: sharded} shards nothing here: no other weight of two axes or more ",
-         "has a row for each of ", ranks, " devices; leave optimizer out, or take fewer devices");
+         "has a row for each of ", ranks,
+         " devices; leave optimizer out (--set parallel.optimizer=replicated), or take fewer devices");
   return text("weights and optimizer state sharded over ", ranks, " devices: ", shared.numbers, " of ", shared.all,
               " numbers");
 }

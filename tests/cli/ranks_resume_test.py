@@ -39,6 +39,13 @@ class Resume(Case):
                 (SHARES + "parallel: {batch_norm: all}\n", "2", 0):
             self.assertEqual(sum(each.startswith(note) for each in self.train(self.spec(content), ranks)), said)
 
+    def test_ranks_that_split_nothing(self):
+        """The message has the words that go on without."""
+        self.train(self.spec(NUMBERS.replace("nout: 8", "nout: 9"), parallel="{dense: model}"), "3")
+        on = ["resume", "-b", "cpu", "-m", "2", "-e", "2", "m.safetensors"]
+        said = self.refused(2, *on, says="parallel: {dense: model} splits nothing here").err
+        self.neon(*on, *re.search(r"leave dense out \((--set \S+)\)", said)[1].split())
+
     def test_the_command_that_goes_on(self):
         child = self.began(self.start("-b", "cpu", "-r", "3", "-m", "2", "-s", "m.safetensors", self.spec(LONG)))
         child.send_signal(signal.SIGTERM)

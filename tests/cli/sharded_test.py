@@ -164,7 +164,8 @@ class Sharded(support.Case):
     def test_says_what_is_sharded_and_refuses_where_nothing_is(self):
         done = self.neon("-b", "cpu", "-m", "3", self.spec(NUMBERS, epochs=1))
         self.assertIn("weights and optimizer state sharded over 3 devices: 136 of 144 numbers", done.err)
-        self.refused(2, "-b", "cpu", "-m", "9", self.spec(NUMBERS, batch_size=9), says="shards nothing here")
+        self.refused(2, "-b", "cpu", "-m", "9", self.spec(NUMBERS, batch_size=9), says=["shards nothing here",
+                     "leave optimizer out (--set parallel.optimizer=replicated)"])
         self.neon("-b", "cpu", self.spec(NUMBERS, epochs=1))  # one device ignores the key
 
     def test_a_run_that_diverges_says_where(self):

@@ -124,7 +124,7 @@ class SplitHeads(support.Case):
             self.check_ranks(spec, ranks=(2, 3))
         self.refused(2, "-b", "cpu", "-m", "5", self.block(), says="parallel: {dense: pairs} splits nothing here: no "
                      "Affine or Linear has an nout, no GatedMLP a `hidden` and no MultiHeadAttention without dropout "
-                     "`heads` and `kv_heads` that are multiples of 5; leave dense out")
+                     "`heads` and `kv_heads` that are multiples of 5; leave dense out (--set parallel.dense=data)")
 
 
 if __name__ == "__main__":

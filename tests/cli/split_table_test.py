@@ -103,7 +103,7 @@ class SplitTable(support.Case):
         none = self.spec(split_dense_test.NUMBERS.replace("dense: model", "embedding: model"))
         for verb in [], ["check"], ["program"]:
             self.refused(2, *verb, "-b", "cpu", "-m", "2", none, says="parallel: {embedding: model} splits nothing here: no "
-                         "Embedding of its own table, without `vectors`, has a row for each of 2 devices; leave embedding out")
+                         "Embedding of its own table, without `vectors`, has a row for each of 2 devices; leave embedding out (--set parallel.embedding=data)")
 
 
 if __name__ == "__main__":
