@@ -25,15 +25,17 @@ bool is_of_process(const std::string& cause) {
   return cause.starts_with("was ") || cause.starts_with("has ") || cause.starts_with("ended ");
 }
 
-// Whether it is a fault of the spec, say, that all ranks have, unless the end of another came first.
+// Whether it is a fault of the spec, say, that all ranks have, unless the end of another came first. A rank that waited
+// for the others before the first step has done the same work without that fault.
 bool is_of_all(std::span<const RankEnding> ranks, const std::string& cause, bool started) {
   if (is_of_process(cause)) return false;
-  int same = 0, others = 0;
+  int same = 0, others = 0, without = 0;
   for (const RankEnding& rank : ranks) {
     if (rank.ended && rank.cause == cause) ++same;
     else if (rank.code != kLostCode && rank.ended) ++others;
+    else if (rank.ended) ++without;
   }
-  return others == 0 && (same > 1 || !started);
+  return others == 0 && (same > 1 || (!started && without == 0));
 }
 
 }  // namespace

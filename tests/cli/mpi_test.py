@@ -161,6 +161,7 @@ class Mpi(MpiCase):
             self.neon("-b", "cpu", "-r", "3", "-e", epochs, "-s", epochs + ".safetensors", one)
         run = ["-b", "cpu", "-r", "3", one]
         cases = {"spec and options": (["-b", "cpu", "-r", "3", one], ["-b", "cpu", "-r", "3", two]),
+                 "spec and options of epochs": ([*run, "-e", "2"], run),
                  "spec and options of precision": ([*run, "-u", "10"], run),
                  "spec and options of pooling": ([*run, "--caffe"], run),
                  "spec and options of evaluations": ([*run, "--eval_freq", "1"], [*run, "--eval_freq", "3"]),
@@ -172,12 +173,17 @@ class Mpi(MpiCase):
                  "place to begin at": (["resume", "-b", "cpu", "-e", "4", "1.safetensors"],
                                        ["resume", "-b", "cpu", "-e", "4", "2.safetensors"]),
                  "data": (["-b", "cpu", "-r", "3", "-w", "a", npz], ["-b", "cpu", "-r", "3", "-w", "b", npz])}
+        differs = {"spec and options": "batch_size: 10, and rank 0 has batch_size: 8;",
+                   "spec and options of epochs": "epochs: 4, and rank 0 has epochs: 2;",
+                   "spec and options of who saves": "save_path: nowhere, and rank 0 has save_path: file;",
+                   "weights to begin with": ", and rank 0 has Affine_"}
         for what, commands in cases.items():
             done = subprocess.run(self.each(*commands), cwd=self.folder, env=self.environment, capture_output=True, text=True,
                                   timeout=60)
             self.assertEqual(done.returncode, 2, f"{what}: {done.stderr}")
             (line,) = [line for line in done.stderr.splitlines() if line.startswith("neon: ")]
-            self.assertIn(f"the ranks of a run must have the same {what.split(' of ')[0]}", line)
+            self.assertIn(f"the ranks of a run must have the same {what.split(' of ')[0]}, but rank 1 of 2 has ", line)
+            self.assertIn(differs.get(what, "; start all of them with the same"), line)
             self.assertNotIn("epoch 1/", done.stderr)
 
     def test_a_fault_of_one_rank_ends_all(self):
@@ -187,7 +193,7 @@ class Mpi(MpiCase):
                               env=self.environment, capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 2, done.stderr)
         (line,) = [line for line in done.stderr.splitlines() if line.startswith("neon: ")]
-        self.assertIn("missing.yaml: there is no such file", line)
+        self.assertIn(f"neon: rank 1 of 2 ({os.uname().nodename}, CPU): missing.yaml: there is no such file", line)
 
     def test_a_rank_that_is_killed_ends_all(self):
         for rank in 0, 1, 2:
