@@ -130,7 +130,7 @@ class Launch {
   }
 
   std::string words_of_end(const RankProcess& rank, int signal) const {
-    // Before it was killed it wrote notes alone. Only what ends a program itself has written why.
+    // Only what ends a program itself may have written why.
     const bool says_why = signal == 0 || signal == SIGABRT;
     const std::string last = says_why ? last_words(rank) : "", after = last.empty() ? "" : ": " + last;
     if (signal == SIGKILL) return "was killed (SIGKILL), by somebody or for want of memory" + after;

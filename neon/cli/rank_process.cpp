@@ -19,6 +19,7 @@
 #include "neon/core/numa.h"
 #include "neon/core/threads.h"
 #include "neon/train/output_reader.h"
+#include "neon/train/terminal.h"
 
 namespace neon {
 
@@ -66,6 +67,8 @@ void join_ranks() {
   Place& place = own_place();
   place.board = SharedBoard::open(descriptor);
   place.shared = std::make_unique<SharedRanks>(place.board, rank);
+  // So what another rank writes to stderr is why something else than neon has ended it.
+  if (rank > 0) leave_messages_out();
   on_wait_for_reader(wait_alone);
 }
 

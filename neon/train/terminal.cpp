@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -19,7 +20,10 @@ namespace neon {
 
 namespace {
 
+std::atomic<bool> without_messages = false;
+
 void put(std::FILE* stream, std::string_view bytes) {
+  if (stream == stderr && without_messages) return;
   if (wait_for_reader(fileno(stream))) std::fwrite(bytes.data(), 1, bytes.size(), stream);
 }
 
@@ -69,6 +73,8 @@ void print_message(std::string_view line) {
 }
 
 void print_each_message_once() { PrintedOnce::of_process().begin(); }
+
+void leave_messages_out() { without_messages = true; }
 
 void print_listing(std::string_view lines) {
   while (!lines.empty()) {

@@ -13,6 +13,9 @@ void print_message(std::string_view line);
 // the same.
 void print_each_message_once();
 
+// From now on nothing of neon's goes to stderr: another process prints the same.
+void leave_messages_out();
+
 // Lines of our own making on stderr (a program), one below the other; each is made safe by printable, never cut.
 void print_listing(std::string_view lines);
 
