@@ -33,10 +33,11 @@ LowerOptions for_cpu(bool all) {
 }
 
 // The kernels' texts without the prelude, which all have in common.
-void print_texts(const Lowered& lowered) {
+void print_texts(const Lowered& lowered, bool tf32) {
   const size_t head = cuda::source_head().size();
   std::map<std::string, int> scalars;
   cuda::SourceContext context{lowered, scalars, {}, 0, {}, {}};
+  context.tf32 = tf32;
   for (size_t k = 0; k < lowered.kernels.size(); ++k) {
     const LoweredKernel& kernel = lowered.kernels[k];
     const bool library = cuda::asks_library(kernel, context);
@@ -60,7 +61,7 @@ void print(const std::string& name, const Graph& graph) {
   for (bool tf32 : {false, true}) {
     const Lowered lowered = lower(graph, cuda::gpu_lowering(true, tf32));
     std::printf("== %s, GPU %d\n%s", name.c_str(), tf32, to_string(lowered).c_str());
-    print_texts(lowered);
+    print_texts(lowered, tf32);
   }
 }
 

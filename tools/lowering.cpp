@@ -35,9 +35,10 @@ StepGraph graph_of(const CommandLine& line) {
 }
 
 // The program around a kernel, as the trainer has it compiled.
-cuda::SourceContext context_of(const Lowered& lowered, std::map<std::string, int>& scalars) {
+cuda::SourceContext context_of(const Lowered& lowered, bool tf32, std::map<std::string, int>& scalars) {
   cuda::SourceContext context{lowered, scalars, {}, 0, {}, {}};
   context.processors = kProcessors;
+  context.tf32 = tf32;
   for (const Value input : lowered.graph.leaves(LeafKind::input))
     for (const std::string& name : BatchFeed::sequences())
       if (lowered.graph.producer(input).attributes.string("name") == name) context.sequences.insert(input.id);
@@ -45,24 +46,24 @@ cuda::SourceContext context_of(const Lowered& lowered, std::map<std::string, int
 }
 
 // What libraries are asked for counts as theirs; only a GPU tells what they refuse, such as groups with uneven padding.
-bool is_generated(const Lowered& lowered, const LoweredKernel& kernel) {
+bool is_generated(const Lowered& lowered, bool tf32, const LoweredKernel& kernel) {
   std::map<std::string, int> scalars;
-  return !kernel.traits().exchanges && !cuda::asks_library(kernel, context_of(lowered, scalars));
+  return !kernel.traits().exchanges && !cuda::asks_library(kernel, context_of(lowered, tf32, scalars));
 }
 
-std::string source_of(const Lowered& lowered, const LoweredKernel& kernel) {
+std::string source_of(const Lowered& lowered, bool tf32, const LoweredKernel& kernel) {
   std::map<std::string, int> scalars;
-  cuda::SourceContext context = context_of(lowered, scalars);
+  cuda::SourceContext context = context_of(lowered, tf32, scalars);
   return (kernel.fused ? cuda::fused_source(*kernel.fused, context) : cuda::op_source(kernel, context)).text;
 }
 
-void compile_each(const Lowered& lowered) {
+void compile_each(const Lowered& lowered, bool tf32) {
   std::set<std::string> sources;
   std::vector<std::pair<double, std::string>> times;
   double all = 0;
   for (const LoweredKernel& kernel : lowered.kernels) {
-    if (!is_generated(lowered, kernel)) continue;
-    const std::string text = source_of(lowered, kernel);
+    if (!is_generated(lowered, tf32, kernel)) continue;
+    const std::string text = source_of(lowered, tf32, kernel);
     if (!sources.insert(text).second) continue;
     const auto before = std::chrono::steady_clock::now();
     cuda::compile_sources({text}, kArch);
@@ -75,11 +76,11 @@ void compile_each(const Lowered& lowered) {
     std::printf("  %.2f s %s\n", times[i].first, times[i].second.c_str());
 }
 
-void print_texts(const Lowered& lowered) {
+void print_texts(const Lowered& lowered, bool tf32) {
   const size_t head = cuda::source_head().size();  // of all texts
   for (size_t k = 0; k < lowered.kernels.size(); ++k)
-    if (is_generated(lowered, lowered.kernels[k]))
-      std::printf("kernel %zu\n%s\n", k, source_of(lowered, lowered.kernels[k]).substr(head).c_str());
+    if (is_generated(lowered, tf32, lowered.kernels[k]))
+      std::printf("kernel %zu\n%s\n", k, source_of(lowered, tf32, lowered.kernels[k]).substr(head).c_str());
 }
 
 }  // namespace
@@ -91,15 +92,15 @@ int main(int argc, char** argv) try {
   const bool one = argc > 2 && first == "--source", texts = first == "--texts";
   const CommandLine line = parse_command_line({argv + (one ? 3 : texts ? 2 : 1), argv + argc}, finished, words);
   const StepGraph step = graph_of(line);
-  const Lowered lowered =
-      lower(step.graph, cuda::gpu_lowering(true, line.run().tf32, kArch, kProcessors, line.ranks > 1));
+  const bool tf32 = line.run().tf32;
+  const Lowered lowered = lower(step.graph, cuda::gpu_lowering(true, tf32, kArch, kProcessors, line.ranks > 1));
   if (one) {
-    std::fputs(source_of(lowered, lowered.kernels.at(size_t(std::atoi(argv[2])))).c_str(), stdout);
+    std::fputs(source_of(lowered, tf32, lowered.kernels.at(size_t(std::atoi(argv[2])))).c_str(), stdout);
     return 0;
   }
   std::fputs(to_string(lowered).c_str(), stdout);
-  if (texts) print_texts(lowered);
-  else compile_each(lowered);
+  if (texts) print_texts(lowered, tf32);
+  else compile_each(lowered, tf32);
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "lowering: %s\n", error.what());

@@ -53,6 +53,7 @@ SourceContext source_context(const Lowered& lowered, std::map<std::string, int>&
   if (const auto finite = graph.outputs().find("finite"); finite != graph.outputs().end()) out.finite = finite->second;
   out.processors = device.processors();
   out.arch = device.arch();
+  out.tf32 = options.tf32;
   out.timed = options.timed;
   return out;
 }

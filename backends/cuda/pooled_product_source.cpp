@@ -4,8 +4,8 @@
 
 #include "backends/cuda/code_text.h"
 
-extern const char pooled_product_text[], pooled_gradient_text[];
-extern const unsigned long pooled_product_text_size, pooled_gradient_text_size;
+extern const char tensor_tile_text[], pooled_product_text[], pooled_gradient_text[];
+extern const unsigned long tensor_tile_text_size, pooled_product_text_size, pooled_gradient_text_size;
 
 namespace neon::cuda {
 
@@ -24,6 +24,11 @@ std::string pointer(CodeText& code, Value value) {
 // each.
 const char* index_type(int64_t all, int64_t blocks) {
   return all + 4 * kWarpsOfBlock * blocks < (int64_t(1) << 31) ? "u32" : "i64";
+}
+
+std::string pooled_text() {
+  return text(std::string_view(tensor_tile_text, tensor_tile_text_size),
+              std::string_view(pooled_product_text, pooled_product_text_size));
 }
 
 std::string bounds() { return text("kThreads, ", kPooledBlocks); }
@@ -50,8 +55,7 @@ Source pooled_product_source(const LoweredKernel& kernel, SourceContext& context
            kernel.relu() ? "true" : "false", ">(", pointer(code, x), ", ", pointer(code, w), ", ",
            pointer(code, kernel.bias()), ", ", pointer(code, kernel.outputs[0]), ", ", pointer(code, kernel.outputs[1]),
            ", ", shape[0], ");\n");
-  const std::string_view product(pooled_product_text, pooled_product_text_size);
-  return kernel_source(code, DType::f32, std::string(product), body, blocks, bounds());
+  return kernel_source(code, DType::f32, pooled_text(), body, blocks, bounds());
 }
 
 // given, places, gate (N,H/2,W/2,K), x (N,H,W,C) -> dw (K,1,1,C), db (K)
@@ -76,9 +80,8 @@ Source pooled_gradient_source(const LoweredKernel& kernel, SourceContext& contex
            pointer(code, kernel.inputs[1]), ", ", pointer(code, kernel.derivative()->value), ", ", pointer(code, dw),
            ", ", pointer(code, db), ", ", shape[0], ", partials, ticket, [](R z, R gate) -> R { return ",
            code.call(derivative, [](int i) { return std::string(i ? "gate" : "z"); }), "; });\n");
-  const std::string_view product(pooled_product_text, pooled_product_text_size);
   const std::string_view gradient(pooled_gradient_text, pooled_gradient_text_size);
-  Source out = kernel_source(code, DType::f32, text(product, gradient), body, parts * members, bounds());
+  Source out = kernel_source(code, DType::f32, text(pooled_text(), gradient), body, parts * members, bounds());
   out.partial_bytes = size_t((members + groups) * parts * 16 * rows * (channels + 1)) * sizeof(float);
   out.tickets = int(parts * (groups + 1));
   return out;

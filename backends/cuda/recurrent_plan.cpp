@@ -16,7 +16,7 @@ constexpr int64_t kSharedOfRest = 1024;  // bytes of shared memory beside that o
 constexpr int64_t kMostRounds = 4;       // numbers of a thread in a step
 constexpr int64_t kSegmentOfSlots = 16, kMostSlots = 64;
 
-// The registers, memory and time of a product in a block, as recurrence_product.cuh has it.
+// The registers, memory and time of a product in a block, as recurrence_tensor.cuh and recurrence_plain.cuh have it.
 struct ProductNeeds {
   int64_t weights = 0;  // registers
   int64_t shared_bytes = 0;
@@ -26,15 +26,20 @@ struct ProductNeeds {
 
 int64_t padded_to(int64_t x, int64_t by) { return quotient_up(x, by) * by; }
 
-ProductNeeds tensor_needs(int64_t rows, int64_t inner, int64_t batch, int64_t inner_parts) {
-  const int64_t row_parts = kCellWarps / inner_parts, tiles = quotient_up(quotient_up(rows, 16), row_parts),
-                chunks = quotient_up(quotient_up(inner, 32), inner_parts), stride = tiles * row_parts * 16 + 4;
+// The needs where a number has so many bytes, and is a sum of `terms` numbers that tensor cores take.
+ProductNeeds tensor_needs(int64_t rows, int64_t inner, int64_t batch, int64_t inner_parts, int64_t bytes,
+                          int64_t terms) {
+  const bool many_samples = batch % 16 == 0;
+  const int64_t row_parts = kCellWarps / inner_parts, row_tile = many_samples ? 8 : 16,
+                tiles = quotient_up(quotient_up(rows, row_tile), row_parts),
+                lines = quotient_up(quotient_up(inner, 32), inner_parts), all_rows = tiles * row_parts * row_tile,
+                stride = many_samples ? all_rows + (40 - all_rows % 32) % 32 : all_rows + 4;
   ProductNeeds out;
-  out.weights = tiles * chunks * 8;
-  out.padded_inner = chunks * inner_parts * 32;
+  out.weights = tiles * row_tile / 8 * lines * 2 * bytes * terms;
+  out.padded_inner = lines * inner_parts * 32;
   out.shared_bytes = inner_parts * batch * stride * 4;
-  const double multiplications = double(tiles * row_parts * 16 * out.padded_inner * batch);
-  out.cycles = multiplications / 1000 + double(out.padded_inner * batch * 2 * row_parts) / 40 +
+  const double multiplications = double(all_rows * out.padded_inner * batch) * (terms == 2 ? 3 : 1);
+  out.cycles = multiplications * double(bytes) / 2000 + double(out.padded_inner * batch * bytes * row_parts) / 40 +
                double(inner_parts * batch * stride) / 16;
   return out;
 }
@@ -65,10 +70,10 @@ ProductNeeds plain_needs(int64_t rows, int64_t inner, int64_t batch) {
 constexpr double kLatency = 1500;       // cycles from giving a number to reading it, and through a block
 constexpr double kCyclesOfRound = 250;  // of the functions of a cell
 
-std::optional<CellPlan> plan_with(const CellCase& cell, int64_t own, int64_t batch, int64_t inner_parts,
+std::optional<CellPlan> plan_with(const CellCase& cell, int64_t own, int64_t batch, int64_t terms, int64_t inner_parts,
                                   int64_t processors, int arch) {
   CellPlan out;
-  out.own = own, out.batch = batch, out.inner_parts = inner_parts;
+  out.own = own, out.batch = batch, out.terms = terms, out.inner_parts = inner_parts;
   out.team = quotient_up(cell.units, own), out.teams = quotient_up(cell.samples, batch);
   const int64_t rounds = quotient_up(own * batch, kThreads);
   if (out.team > processors || rounds > kMostRounds) return {};
@@ -79,8 +84,9 @@ std::optional<CellPlan> plan_with(const CellCase& cell, int64_t own, int64_t bat
   for (const CellProduct& product : cell.products) {
     const int64_t rows = product.rows * own, inner = product.inner * cell.units;
     if (rows > 128) return {};
-    const ProductNeeds needs =
-        cell.dtype == DType::f32 ? plain_needs(rows, inner, batch) : tensor_needs(rows, inner, batch, inner_parts);
+    const ProductNeeds needs = terms
+                                   ? tensor_needs(rows, inner, batch, inner_parts, int64_t(size_of(cell.dtype)), terms)
+                                   : plain_needs(rows, inner, batch);
     weights += needs.weights;
     out.shared_bytes = std::max(out.shared_bytes, needs.shared_bytes);
     out.exchanged += out.slots * needs.padded_inner * batch;
@@ -110,17 +116,21 @@ int64_t most_shared(int arch) {
   return kibibytes << 10;
 }
 
-std::optional<CellPlan> plan_cell(const CellCase& cell, int64_t processors, int arch) {
+std::optional<CellPlan> plan_cell(const CellCase& cell, int64_t processors, int arch, bool tf32) {
   std::optional<CellPlan> best;
   if (cell.samples == 0 || cell.units == 0 || cell.dtype == DType::f64) return best;
-  if (size_of(cell.dtype) == 2 && arch < kLeastTensorArch) return best;
-  const int64_t most_parts = cell.dtype == DType::f32 ? 1 : kCellWarps;
+  const bool is_f32 = cell.dtype == DType::f32;
+  const int64_t terms = arch < kLeastTensorArch ? 0 : is_f32 && !tf32 ? 2 : 1;
+  const auto try_plans = [&](int64_t own, int64_t batch) {
+    const auto take = [&](const std::optional<CellPlan>& plan) {
+      if (plan && (!best || plan->cycles < best->cycles)) best = plan;
+    };
+    if (is_f32) take(plan_with(cell, own, batch, 0, 1, processors, arch));
+    for (int64_t parts = 1; terms && parts <= kCellWarps; parts *= 2)
+      take(plan_with(cell, own, batch, terms, parts, processors, arch));
+  };
   for (int64_t own = 4; own <= 128; own *= 2)
-    for (int64_t batch = 8; batch <= 64; batch *= 2)
-      for (int64_t parts = 1; parts <= most_parts; parts *= 2) {
-        const std::optional<CellPlan> plan = plan_with(cell, own, batch, parts, processors, arch);
-        if (plan && (!best || plan->cycles < best->cycles)) best = plan;
-      }
+    for (int64_t batch = 8; batch <= 64; batch *= 2) try_plans(own, batch);
   return best;
 }
 

@@ -38,7 +38,8 @@ struct CellPlan {
   int64_t batch = 0;         // samples of a team
   int64_t team = 0;          // blocks of a team
   int64_t teams = 0;         // one for each part of the samples
-  int64_t inner_parts = 1;   // warps among which the inner axis of a product of 16-bit numbers is shared
+  int64_t terms = 0;         // numbers of tensor cores that a number is split into; 0: no tensor cores
+  int64_t inner_parts = 1;   // warps among which the inner axis of a product on tensor cores is shared
   int64_t slots = 0;         // of steps that an exchange has at a time
   int64_t segment = 0;       // steps after which some slots are emptied, to be used again; 0: never
   bool in_order = false;     // more blocks than run at the same time: they take their numbers as they begin
@@ -48,9 +49,11 @@ struct CellPlan {
   int64_t blocks() const { return team * teams; }
 };
 
-// The fastest by an estimate; none where the weights do not fit the registers of all processors, in f64, for 16-bit
+// The fastest by an estimate. Tensor cores take TF32 where `tf32` allows that, and else f32 as the sum of two numbers
+// of TF32; where the weights do not fit the registers then, or before compute capability 8.0, f32 is multiplied without
+// tensor cores. No plan where the weights do not fit the registers of all processors, in f64, for 16-bit
 // numbers on a GPU without tensor cores that take them (before compute capability 8.0), or where nothing is to be done.
-std::optional<CellPlan> plan_cell(const CellCase& cell, int64_t processors, int arch);
+std::optional<CellPlan> plan_cell(const CellCase& cell, int64_t processors, int arch, bool tf32 = false);
 
 // Bytes of shared memory that a block may have.
 int64_t most_shared(int arch);

@@ -4,9 +4,10 @@
 #include "backends/cuda/recurrent_plan.h"
 #include "backends/graph/ops.h"
 
-extern const char recurrence_text[], recurrence_product_text[], lstm_text[], gru_text[], simple_cell_text[];
-extern const unsigned long recurrence_text_size, recurrence_product_text_size, lstm_text_size, gru_text_size,
-    simple_cell_text_size;
+extern const char recurrence_text[], recurrence_plain_text[], recurrence_tensor_text[], tensor_tile_text[], lstm_text[],
+    gru_text[], simple_cell_text[];
+extern const unsigned long recurrence_text_size, recurrence_plain_text_size, recurrence_tensor_text_size,
+    tensor_tile_text_size, lstm_text_size, gru_text_size, simple_cell_text_size;
 
 namespace neon::cuda {
 
@@ -19,7 +20,7 @@ class CellWriter {
         kind_(*cell_kind(*kernel.op)),
         code_(context, DType::f32),
         cell_(cell_case(kind_, context.lowered.graph, kernel.inputs)) {
-    const auto plan = plan_cell(cell_, context.processors, context.arch);
+    const auto plan = plan_cell(cell_, context.processors, context.arch, context.tf32);
     NEON_ASSERT(plan);
     plan_ = *plan;
   }
@@ -35,8 +36,9 @@ class CellWriter {
 
  private:
   std::string declarations() const {
-    const std::string_view product(recurrence_product_text, recurrence_product_text_size),
-        head(recurrence_text, recurrence_text_size);
+    const std::string_view head(recurrence_text, recurrence_text_size), tile(tensor_tile_text, tensor_tile_text_size),
+        tensor(recurrence_tensor_text, recurrence_tensor_text_size),
+        plain(recurrence_plain_text, recurrence_plain_text_size);
     const std::string_view function = kind_.function;
     const std::string_view cell = function.starts_with("lstm") ? std::string_view(lstm_text, lstm_text_size)
                                   : function.starts_with("gru")
@@ -45,10 +47,10 @@ class CellWriter {
     const auto flag = [](bool is) { return is ? "true" : "false"; };
     return text("constexpr int kSamples = ", cell_.samples, ", kSteps = ", cell_.steps, ", kUnits = ", cell_.units,
                 ", kOwn = ", plan_.own, ", kTeam = ", plan_.team, ", kBatch = ", plan_.batch,
-                ", kSlots = ", plan_.slots, ", kSegment = ", plan_.segment,
+                ", kSlots = ", plan_.slots, ", kSegment = ", plan_.segment, ", kTerms = ", plan_.terms,
                 ";\nconstexpr bool kInOrder = ", flag(plan_.in_order),
                 ", kReverse = ", flag(kernel_.attributes.integer("reverse") != 0), ", kPadded = ", flag(is_padded()),
-                ";\n", head, product, cell);
+                ";\n", head, plan_.terms ? text(tile, tensor) : std::string(plain), cell);
   }
 
   // The gradient by the states c, that of an lstm.

@@ -54,7 +54,7 @@ PassSet gpu_passes(bool tf32) {
 // step.
 bool keeps(const Graph& graph, const Node& node, const DeviceKernels& kernels) {
   if (const CellKind* kind = cell_kind(*node.op))
-    return plan_cell(cell_case(*kind, graph, node.inputs), kernels.processors, kernels.arch).has_value();
+    return plan_cell(cell_case(*kind, graph, node.inputs), kernels.processors, kernels.arch, kernels.tf32).has_value();
   if (is_attention(*node.op)) {
     // The kernel draws by the place in this rank's share, and ranks would drop the same weights of different samples.
     if (kernels.exchanges && node.attributes.has("keep")) return false;
@@ -89,7 +89,8 @@ LowerOptions gpu_lowering(bool fuse, bool tf32, int arch, int processors, bool r
                                .multiplies_rows = multiplies_rows,
                                .exchanges = ranks,
                                .arch = arch,
-                               .processors = processors}};
+                               .processors = processors,
+                               .tf32 = tf32}};
   if (!fuse) return out;
   out.passes = gpu_passes(tf32);
   out.kernels.own_products = kMostWork;

@@ -47,6 +47,7 @@ struct SourceContext {
   Value finite;                         // output that, once 0, keeps all later runs from writing variables
   int processors = kUsualProcessors;    // of the GPU: blocks of a kernel that run at the same time, two each
   int arch = kUsualArch;                // its compute capability
+  bool tf32 = false;                    // products of f32 are in TF32
   bool timed = false;                   // the clock may choose among a library's algorithms
 };
 

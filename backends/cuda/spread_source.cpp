@@ -1,5 +1,6 @@
 #include "backends/cuda/spread_source.h"
 
+#include "backends/elementwise/kernels.h"
 #include "backends/graph/ops.h"
 #include "backends/graph/windows.h"
 

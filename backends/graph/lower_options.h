@@ -85,6 +85,7 @@ struct DeviceKernels {
   bool exchanges = false;
   // The compute capability of a GPU (90), and its processors, whose registers together hold what a kernel keeps.
   int arch = 0, processors = 0;
+  bool tf32 = false;  // products of f32 may be those of TF32
 };
 
 struct LowerOptions {

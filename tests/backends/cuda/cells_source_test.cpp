@@ -19,7 +19,7 @@ struct Sizes {
 };
 
 std::optional<cuda::CellPlan> plan_of(const std::string& op, DType dtype, const Sizes& sizes,
-                                      int processors = kProcessors, int arch = 90) {
+                                      int processors = kProcessors, int arch = 90, bool tf32 = false) {
   const int64_t gates = op.starts_with("lstm") ? 4 : op.starts_with("gru") ? 3 : 1;
   Graph graph;
   const Value z = graph.input("z", dtype, {sizes.samples, sizes.steps, gates * sizes.units}),
@@ -28,17 +28,18 @@ std::optional<cuda::CellPlan> plan_of(const std::string& op, DType dtype, const 
   const cuda::CellKind* kind = cuda::cell_kind(*find_op(op));
   REQUIRE(kind);
   const std::vector<Value> inputs = second ? std::vector{z, z, w} : std::vector{z, w};
-  return cuda::plan_cell(cuda::cell_case(*kind, graph, inputs), processors, arch);
+  return cuda::plan_cell(cuda::cell_case(*kind, graph, inputs), processors, arch, tf32);
 }
 
 constexpr const char* kOps[] = {"lstm", "lstm_grad", "gru", "gru_grad", "recurrent", "recurrent_grad"};
 
 // Sources of the kernels of cells in a cell's graph and its gradient.
-std::vector<std::string> cell_sources(const Graph& graph) {
-  const Lowered lowered = lower(graph, cuda::gpu_lowering(true, false, 90, kProcessors));
+std::vector<std::string> cell_sources(const Graph& graph, bool tf32) {
+  const Lowered lowered = lower(graph, cuda::gpu_lowering(true, tf32, 90, kProcessors));
   std::map<std::string, int> scalars;
   cuda::SourceContext context{lowered, scalars, {}, 0, {}, {}};
   context.processors = kProcessors;
+  context.tf32 = tf32;
   std::vector<std::string> out;
   for (const LoweredKernel& kernel : lowered.kernels)
     if (kernel.op && cuda::cell_kind(*kernel.op)) out.push_back(cuda::op_source(kernel, context).text);
@@ -67,6 +68,21 @@ TEST_CASE("cells have a kernel as long as their weights fit the registers of all
   CHECK(plan_of("lstm", DType::f32, {64, 50, 512}, 32));
 }
 
+TEST_CASE("f32 is multiplied on tensor cores as TF32, or as the sum of two numbers, as long as registers hold both") {
+  for (const char* op : kOps) {
+    INFO(op);
+    const auto terms = [&](const Sizes& sizes, int arch, bool tf32) {
+      return plan_of(op, DType::f32, sizes, kProcessors, arch, tf32)->terms;
+    };
+    CHECK(terms({64, 50, 512}, 90, true) == 1);
+    CHECK(terms({64, 50, 512}, 90, false) == 2);
+    CHECK(terms({64, 50, 512}, 75, false) == 0);
+    CHECK(plan_of(op, DType::f16, {64, 50, 512})->terms == 1);
+  }
+  // 4 x 1024 x 1024 weights are 16 MiB, of the 16.5 that registers for weights hold; twice as many are not held.
+  CHECK(plan_of("lstm", DType::f32, {64, 50, 1024})->terms == 0);
+}
+
 TEST_CASE("a plan covers all units and samples, and its blocks run at the same time or take numbers in order") {
   for (const char* op : kOps)
     for (const DType dtype : {DType::f32, DType::f16})
@@ -88,12 +104,13 @@ TEST_CASE("a plan covers all units and samples, and its blocks run at the same t
 // A compiler takes seconds for a kernel. On a GPU all cases run in all types (cells_test.cpp).
 TEST_CASE("kernels of cells compile, of all plans, one after another in each type") {
   std::vector<std::string> sources;
-  constexpr DType kTypes[] = {DType::f32, DType::f16, DType::bf16};
+  constexpr DType kTypes[] = {DType::f32, DType::f16, DType::bf16, DType::f32};
   size_t number = 0;
   for (const CellGraphCase& c : cell_graph_cases()) {
-    const DType dtype = kTypes[number++ % 3];
-    const std::vector<std::string> made = cell_sources(cell_graph(c, dtype));
-    INFO(c.name << " in " << text(dtype));
+    const DType dtype = kTypes[number % 4];
+    const bool tf32 = number++ % 4 == 3;
+    const std::vector<std::string> made = cell_sources(cell_graph(c, dtype), tf32);
+    INFO(c.name << " in " << (tf32 ? "TF32" : text(dtype)));
     CHECK(made.size() == 2);
     sources.insert(sources.end(), made.begin(), made.end());
   }
