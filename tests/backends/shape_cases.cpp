@@ -45,13 +45,13 @@ std::vector<OpCase> scatter_add_cases() {
   };
   std::vector<double> many;
   for (int i = 0; i < 700; ++i) many.push_back(i * i % 19 + (i % 3 ? 0 : 20));
-  return {make({4}, {1, 1, 0, 1}, 3),
-          make({3, 5}, {2, 0, 2}, 4),
-          make({2, 2, 3}, {1, 1}, 2),
-          make({1, 4}, {0}, 1),
-          make({700, 600}, many, 40),
-          make({0, 3}, {}, 2),
-          make({7, 150}, {300, 0, 5, 300, 5, 5, 299}, 301)};
+  // Rows that a GPU's warps have several of, and indices that fit no list of one time.
+  std::vector<double> spread, few;
+  for (int i = 0; i < 5000; ++i) spread.push_back(i % 4 ? i * 37 % 9000 : i % 3);
+  for (int i = 0; i < 300; ++i) few.push_back(i % 2 ? 4999 - i : i / 10);
+  return {make({4}, {1, 1, 0, 1}, 3), make({3, 5}, {2, 0, 2}, 4), make({2, 2, 3}, {1, 1}, 2),
+          make({1, 4}, {0}, 1),       make({700, 600}, many, 40), make({5000, 5}, spread, 9000),
+          make({300, 70}, few, 5000), make({0, 3}, {}, 2),        make({7, 150}, {300, 0, 5, 300, 5, 5, 299}, 301)};
 }
 
 namespace {
