@@ -26,16 +26,19 @@ bool is_of_process(const std::string& cause) {
 }
 
 // Whether it is a fault of the spec, say, that all ranks have, unless the end of another came first. A rank that waited
-// for the others before the first step has done the same work without that fault.
-bool is_of_all(std::span<const RankEnding> ranks, const std::string& cause, bool started) {
+// for the others before the first step has done the same work without that fault; but on one host rank 0, which alone
+// writes files, speaks for all until then.
+bool is_of_all(std::span<const RankEnding> ranks, int failed, bool started) {
+  const std::string& cause = ranks[size_t(failed)].cause;
   if (is_of_process(cause)) return false;
+  const bool one_host = std::ranges::count(ranks, ranks[0].host, &RankEnding::host) == std::ptrdiff_t(ranks.size());
   int same = 0, others = 0, without = 0;
   for (const RankEnding& rank : ranks) {
     if (rank.ended && rank.cause == cause) ++same;
     else if (rank.code != kLostCode && rank.ended) ++others;
     else if (rank.ended) ++without;
   }
-  return others == 0 && (same > 1 || (!started && without == 0));
+  return others == 0 && (same > 1 || (!started && (without == 0 || (failed == 0 && one_host))));
 }
 
 }  // namespace
@@ -45,7 +48,7 @@ int tell_endings(std::span<const RankEnding> ranks, bool started) {
   if (failed < 0) return 0;
   const RankEnding& first = ranks[size_t(failed)];
   const std::string& cause = first.cause;
-  if (is_of_all(ranks, cause, started)) {
+  if (is_of_all(ranks, failed, started)) {
     for (size_t begin = 0; begin <= cause.size();) {
       const size_t end = std::min(cause.find('\n', begin), cause.size());
       print_message((begin ? "" : "neon: ") + cause.substr(begin, end - begin));

@@ -72,6 +72,11 @@ class Faults(Case):
         self.assertRegex(line, r"^neon: rank [01] of 2 \(")
         self.assertEqual(line.count("had saved no checkpoint yet"), 1)
 
+    def test_options_of_files_that_rank_0_alone_writes(self):
+        """The message is that of one process."""
+        line = self.check_faults(2, "-o", "x", "-l", "x", self.spec(NUMBERS), code=2, says="-o x and -l x are the same file")
+        self.assertTrue(line.startswith("neon: -o x and"), line)
+
     def test_a_rank_that_aborts(self):
         """Its line has no note that the rank would have printed, as that on sharded weights."""
         spec = self.spec(LONG, parallel="{optimizer: sharded}")
