@@ -17,6 +17,7 @@ is called once, before anything, and makes in an empty folder what the others co
 gives the words that start the command again. The last line is "N passed, N failed".
 """
 import argparse
+import collections
 import importlib.util
 import os
 import queue
@@ -113,8 +114,11 @@ class Place:
 
 def cases_of(mode, calls, every):
     """(name, method of Place, number of the change, flag) of every case."""
-    for n in range(1, len(calls) + 1, every):
-        call, path = calls[n - 1]
+    seen = collections.Counter()
+    for n, (call, path) in enumerate(calls, 1):
+        seen[call] += 1
+        if (seen[call] - 1) % every:
+            continue
         for flag in (False, True):
             if mode == "kill":
                 yield f"kill {'in' if flag else 'after'} {n} ({call} {path})", Place.kill, n, flag
@@ -150,7 +154,7 @@ def main():
     parser.add_argument("--preload", required=True)
     parser.add_argument("--folder", required=True)
     parser.add_argument("--verify", required=True)
-    parser.add_argument("--every", type=int, default=1, help="only every N-th change")
+    parser.add_argument("--every", type=int, default=1, help="of each kind of change only every N-th")
     parser.add_argument("--first", default="", help="a command to begin with, in one word")
     parser.add_argument("--errno", type=int, default=28, help="of the failures; 28 is ENOSPC, 5 EIO")
     parser.add_argument("--jobs", type=int, default=1, help="cases at a time")
