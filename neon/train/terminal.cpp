@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -22,8 +23,28 @@ namespace {
 
 std::atomic<bool> without_messages = false;
 
+bool results_to_terminal() {
+  static const bool terminal = isatty(STDOUT_FILENO);
+  return terminal;
+}
+
+// Bytes that stdout holds where it is no terminal. As long as more fit, nobody needs to wait for a reader.
+size_t held = 0;
+constexpr size_t kMostHeld = PIPE_BUF;  // what a pipe that takes some takes whole
+
+void hold(std::string_view bytes) {
+  if (held + bytes.size() > kMostHeld) {
+    if (!wait_for_reader(STDOUT_FILENO)) return;
+    std::fflush(stdout);
+    held = 0;
+  }
+  std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+  held += bytes.size();
+}
+
 void put(std::FILE* stream, std::string_view bytes) {
   if (stream == stderr && without_messages) return;
+  if (stream == stdout && !results_to_terminal()) return hold(bytes);
   if (wait_for_reader(fileno(stream))) std::fwrite(bytes.data(), 1, bytes.size(), stream);
 }
 
@@ -36,11 +57,6 @@ bool is_set(const char* name) {
 size_t columns() {
   winsize size{};
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
-bool results_to_terminal() {
-  static const bool terminal = isatty(STDOUT_FILENO);
-  return terminal;
 }
 
 // The messages printed, where each is printed once.
@@ -98,6 +114,7 @@ void print_part(std::string_view part) {
   if (part == "\n" || !results_to_terminal()) put(stdout, part);
   else put(stdout, printable(part));
   std::fflush(stdout);
+  held = 0;
 }
 
 void print_data(std::string_view content) {
@@ -107,8 +124,7 @@ void print_data(std::string_view content) {
 
 void print_record(std::string_view record) {
   if (results_to_terminal()) return print_result(record);
-  put(stdout, record);
-  put(stdout, "\n");
+  put(stdout, std::string(record) + "\n");
 }
 
 std::string formatted(const char* pattern, ...) {
@@ -146,6 +162,7 @@ void StatusLine::clear() {
 
 void flush_results() {
   if (!wait_for_reader(STDOUT_FILENO)) return;
+  held = 0;
   if (std::fflush(stdout) != 0 || std::ferror(stdout))
     fail(ErrorKind::failed, "results cannot be written to standard output: ", std::strerror(errno));
 }
