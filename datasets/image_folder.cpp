@@ -56,7 +56,9 @@ class ImageFolder : public Parametrized<Dataset, FolderParams> {
     out.source = path;
     out.params = params;
     out.memory_share = common.memory_share;
-    out.store = open_image_store(path, params.macrobatches);
+    Macrobatches chosen = params.macrobatches;
+    chosen.counts_of_cache = context.rules >= kRulesOfMacrobatches;
+    out.store = open_image_store(path, chosen);
     Arrangement arranged = arrange_images(*out.store, context.some_classes ? 1 : least_classes(), context);
     out.images = std::move(arranged.images);
     out.class_names = std::move(arranged.classes);

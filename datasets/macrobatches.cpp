@@ -38,9 +38,11 @@ void fill_from_cache(const std::string& folder, Macrobatches& out) {
       fail(ErrorKind::data, path, ": ", key, " is no whole number from ", least);
     member = node->integer;
   };
-  fill("ntrain", 1, out.ntrain);
-  fill("train_start", 0, out.train_start);
-  fill("nval", 0, out.nval);
+  if (out.counts_of_cache) {
+    fill("ntrain", 1, out.ntrain);
+    fill("train_start", 0, out.train_start);
+    fill("nval", 0, out.nval);
+  }
   fill("val_start", 0, out.val_start);
   if (!out.train_start) out.train_start = 0;
   if (!out.val_start)

@@ -10,9 +10,13 @@
 
 namespace neon {
 
+// The first rules of data (sample_meaning.h) by which the cache says how many macrobatches there are.
+constexpr int kRulesOfMacrobatches = 12;
+
 // The numbers of the macrobatches to use. The folder's dataset_cache.pkl has those that the spec leaves open.
 struct Macrobatches {
   std::optional<int64_t> train_start, ntrain, val_start, nval;
+  bool counts_of_cache = true;  // else all macrobatches that are there, before val_start and from it on
   static void describe(auto&& p) {
     p("ntrain", &Macrobatches::ntrain, "Number of macrobatches to train with.", at_least(1));
     p("train_start", &Macrobatches::train_start, "Number of the first of them.", at_least(0));

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
+#include "datasets/macrobatches.h"
 #include "datasets/pickle.h"
 #include "image_support.h"
 #include "support.h"
@@ -198,6 +199,10 @@ TEST_CASE("macrobatches: the cache says which to use, and the spec may say other
   dir.write("i1k/dataset_cache.pkl",
             macrobatch_cache({{"ntrain", 2}, {"train_start", 1}, {"val_start", 10}, {"nval", 1}}));
   check("", {10, 20}, {100});
+  DataContext earlier;
+  earlier.rules = kRulesOfMacrobatches - 1;
+  const Keys plain{{"path", dir / "i1k"}, {"normalize", "false"}, {"stream", "false"}};
+  CHECK(greys_of(make("ImageFolder", plain)->load(earlier).train) == Greys{0, 10, 20, 30});
   check("{ntrain: 3}", {10, 20, 30}, {100});
   check("{train_start: 0}", {0, 10}, {100});
   check("{val_start: 11, nval: 1}", {10, 20}, {110});
