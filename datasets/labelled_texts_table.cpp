@@ -191,7 +191,11 @@ std::vector<LabelledText> read_rows(std::string_view content, const LabelledText
     if (table.count == 0 && table.begin(cells, params, labelled)) continue;
     if (cells.size() != table.count)
       reader.fail_at(cells[0].at, text("this line has ", cells.size(), " cells, the first has ", table.count,
-                                       labelled ? "" : "; lines of texts come by stdin: give - for the file"));
+                                       labelled                ? ""
+                                       : table.path == "stdin" ? "; a first line without the name of the column of "
+                                                                 "texts makes all lines texts"
+                                                               : "; lines of texts come by stdin: give - for the "
+                                                                 "file"));
     if (labelled && cells[table.label].text.empty()) reader.fail_at(cells[table.label].at, "the class is missing");
     out.push_back({joined_texts(reader, cells, table), labelled ? std::string(cells[table.label].text) : "",
                    reader.place(cells[table.texts[0]].at)});

@@ -69,7 +69,10 @@ std::unique_ptr<SampleSource> samples_of_texts(const std::vector<GivenText>& tex
     if (encoded.back().empty()) fail(ErrorKind::data, one.place, ": the text is empty; leave it out");
     longest = std::max(longest, int64_t(encoded.back().size()));
   }
-  const int64_t steps = steps_for(longest, stored);
+  const int64_t steps = steps_for(longest, stored), least = 2 * int64_t(stored.texts.text.columns.size()) - 1;
+  if (stored.texts.text.are_several() && steps < least)
+    fail(ErrorKind::config, "dataset.steps: ", steps, " steps cannot hold ", stored.texts.text.columns.size(),
+         " texts and the lines' ends between them; expected at least ", least);
   Tensor all(DType::i32, {int64_t(texts.size()), steps});
   std::ranges::fill(all.as<int32_t>(), -1);
   std::vector<std::string> names;
@@ -267,8 +270,10 @@ std::unique_ptr<SampleSource> sequences_in(const std::string& content, const std
   if (!stored.sequence || (!is_array && !is_text)) return nullptr;
   if (!stored.vocabulary.empty() && !is_array) {
     check_has_classes(name, stored);
-    if (stored.texts_are_rows && names_texts(content, name, stored.texts))
+    if (stored.texts_are_rows && names_texts(content, name, stored.texts)) {
+      print_message(text("note: ", name, ": its first line names the column of texts, so it is read as a table"));
       return texts_of_table(content, name, prefix, stored);
+    }
     return texts_in(content, name, prefix, stored);
   }
   if (!is_array)

@@ -66,6 +66,10 @@ class TextSamples(Case):
             if name == "other.csv": self.write(name, cells([("id", "text"), *(("7", text) for text in TEXTS)], ","))
             if name == "semicolons.csv": self.write(name, cells([("label", "text"), *((label, text) for text, label in ROWS)], ";"))
             self.assertEqual(self.rows("-", stdin=self.read(name)), expected, name)
+        self.assertIn("note: stdin: its first line names the column of texts, so it is read as a table",
+                      self.neon("predict", "t.safetensors", "-", stdin=self.read("t.csv")).err)
+        self.refused(3, "predict", "t.safetensors", "-", stdin=b"text, good film\nbad one\n",
+                     says="a first line without the name of the column of texts makes all lines texts")
         self.write("uneven.csv", "good film, really\nbad one\n")
         self.refused(3, "predict", "t.safetensors", "uneven.csv",
                      says="uneven.csv:2:1: this line has 1 cells, the first has 2; lines of texts come by stdin: give - for the file")
@@ -104,6 +108,8 @@ epochs: 60
         said = self.neon("predict", "p.safetensors", "long.csv")
         self.assertIn("1 of 1 texts are longer than 3 words, and their ends are left out", said.err)
         self.assertIn("0,same,", said.out)
+        self.refused(2, "predict", "p.safetensors", "long.csv", "--set", "dataset.steps=2",
+                     says="2 steps cannot hold 2 texts and the lines' ends between them; expected at least 3")
         for data, stdin in ("lines.txt", None), ("-", b"red\n"):
             self.refused(2, "predict", "p.safetensors", data, **({"stdin": stdin} if stdin else {}),
                          says="the net takes 2 texts a sample, premise, hypothesis; give a table with these columns")
