@@ -191,11 +191,14 @@ void check_outputs(const Network& network, const LayerContext& context, const Co
 }
 
 std::string activation_of(Expr y) {
-  const Node* node = &y.graph().producer(y);
-  const Node* slice = nullptr;
+  const Graph& graph = y.graph();
+  const Node* node = &graph.producer(y);
+  const Node* slice = nullptr;  // of outputs; one of steps leaves those of a step together
+  Value value = y.value();
   for (; node->op->is(ops::reshape) || node->op->is(ops::transpose) || node->op->is(ops::slice);
-       node = &y.graph().producer(node->inputs[0]))
-    if (!slice && node->op->is(ops::slice)) slice = node;
+       value = node->inputs[0], node = &graph.producer(value))
+    if (!slice && node->op->is(ops::slice) && graph.shape(value).back() != graph.shape(node->inputs[0]).back())
+      slice = node;
   if (slice) return node->op->is(ops::softmax) ? kPartOfSoftmax : std::string(slice->op->name);
   return std::string(node->op->name);
 }

@@ -313,6 +313,9 @@ optimizer: {Adam: {learning_rate: 0.03}}
 batch_size: 16
 epochs: 20
 """
+        # The last of classes of each step are those of a sample, with nothing left out of them.
+        last = net.replace("  - RecurrentLast\n", "").replace("Softmax}\n", "Softmax}\n  - RecurrentLast\n")
+        self.neon("check", self.spec(last, "last.yaml"))
         self.neon(self.spec(net, "m.yaml"), "-r", "1", "-s", "m.safetensors")
         self.write("other.csv", "x\n2\n2.1\n2.2\n0.3\n0\n0.1\n1.2\n1.3\n1\n")
         rows = rows_of(self.neon("predict", "m.safetensors", "other.csv").out)
