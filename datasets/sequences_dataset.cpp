@@ -95,7 +95,7 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
                                    params.delimiter,
                                    params.missing,
                                    context.series,
-                                   context.rules >= kRulesOfSeriesGroups});
+                                   context.rules >= kRulesOfSeriesGroups && context.series.empty()});
     std::unordered_map<std::string_view, size_t> places;
     const auto& ids = out.table.cells[0];
     for (size_t row = 0; row < ids.size(); ++row) {

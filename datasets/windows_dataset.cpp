@@ -102,7 +102,7 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
                           params.header,  params.delimiter, params.missing, context.series};
     if (columns.delimiter == "," && ends(".tsv")) columns.delimiter = "tab";
     if (!params.label.empty()) columns.texts = {params.label}, columns.text_parameter = "label";
-    columns.asks_about_groups = context.rules >= kRulesOfSeriesGroups;
+    columns.asks_about_groups = context.rules >= kRulesOfSeriesGroups && context.series.empty();
     const SeriesTable table = read_series(path, columns);
     Series out;
     if (!params.label.empty()) take_labels(table, context, out);
