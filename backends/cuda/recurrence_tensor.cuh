@@ -39,7 +39,7 @@ struct TensorProduct {
   static constexpr int kPacks = kChunks < 8 / kHalves ? kChunks : 8 / kHalves;
   static constexpr int kMostTogether = kPacks < kChunks || kTiles * kRowTile > 64 ? 1 : 8 / kHalves / kPacks;
   static constexpr int kTogether = kBatches % kMostTogether ? 1 : kMostTogether < kBatches ? kMostTogether : kBatches;
-  // Where tiles are few, the two products of a pack have sums of their own, and wait less for each other.
+  // The two products of a pack have sums of their own while tiles are few, and wait less for each other.
   static constexpr int kSplits = kTiles * kTogether > 2 ? 1 : 2;
 
   Terms<T, kRowTile / 2> weights[kTiles][kChunks];

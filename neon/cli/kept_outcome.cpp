@@ -35,8 +35,8 @@ DataLayout layout_at_end(const Experiment& experiment, const Data& data) {
 }  // namespace
 
 KeptOutcome::KeptOutcome(const Experiment& experiment, const Data& data, const EvaluatedSet& set, bool costs)
-    : outputs_(can_keep(layout_at_end(experiment, data), set.split)),
-      counts_(can_count(layout_at_end(experiment, data))),
+    : outputs_(experiment.cost() && can_keep(layout_at_end(experiment, data), set.split)),
+      counts_(experiment.cost() && can_count(layout_at_end(experiment, data))),
       costs_(costs && experiment.cost() && (outputs_ ? !data.targets.empty() : data.is_image())),
       split_(set.split) {}
 

@@ -43,7 +43,7 @@ class Faults(Case):
         return self.spec(TABLE)
 
     def test_the_rank_whose_result_was_the_first_that_is_not_finite(self):
-        """Of 8 rows two ranks have 4 each, three have 2, 3 and 3; the next results of all are sums over ranks."""
+        """Two ranks have 4 rows each of 8, three have 2, 3 and 3; the next results of all are sums over ranks."""
         for ranks, row, rank in (2, 17, 0), (2, 22, 1), (3, 19, 1), (3, 22, 2):
             line = self.check_faults(ranks, self.table(row), code=5, says=f"step 3: on {self.rank(rank, ranks)}, infinity in ")
             self.assertRegex(line, r"in the result f32 \([234], 5\) of \w+ of layer first; no checkpoint was being saved")

@@ -275,7 +275,7 @@ TEST_CASE("texts of several columns are one sample, with a line's end between th
   // The longest text loses its end, of two that are as long the last one.
   const Data cut = read("premise,hypothesis,label\n" + rows, {{"text", "[premise, hypothesis]"}, {"steps", "5"}});
   CHECK(values(cut.train.inputs) == std::vector<double>{1, 2, 3, 1, 2, 1, 2, 3, 1, 2, 1, 4, 3, 1, 2, 1, 4, 3, 1, 4});
-  // Of two columns by index the class is the third.
+  // The class is the third column beside two by index.
   const Data bare = read(rows, {{"text", "[1, 0]"}, {"steps", "7"}});
   CHECK(values(bare.train.inputs.rows(2, 1)) == std::vector<double>{1, 2, 5, 3, 1, 4, -1});
   const auto refused = [&](const std::string& content, const Keys& keys) {

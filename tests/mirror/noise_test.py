@@ -80,7 +80,7 @@ class Noise(support.Case):
         self.assertAlmostEqual(cost, ((y - self.y_test) ** 2).sum(1).mean() / 2, places=6)
 
     def test_draws_have_their_distribution(self):
-        """Of zeros the layer gives its noise, which the first step takes off the weights: the gradient is the input."""
+        """The layer gives its noise for zeros, which the first step takes off the weights: the gradient is the input."""
         count = 200 * 200
         np.savez(self.path("z.npz"), x_train=np.zeros((1, count), "f4"), y_train=np.full((1, 1), -1, "f4"),
                  x_test=np.zeros((1, count), "f4"), y_test=np.zeros((1, 1), "f4"))
