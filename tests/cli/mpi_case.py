@@ -13,6 +13,7 @@ from ranks_test import LONG, arrays
 from support import Case
 
 MPI = os.environ.get("MPI_MODULE", "")
+DIVERGES = "{GradientDescentMomentum: {learning_rate: 1.0e+300}}"
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
