@@ -70,11 +70,16 @@ struct List {
   std::optional<ListCells> cells;  // of several targets
   List(std::string from, std::string folder, LabelledImage::Part to)
       : path(std::move(from)), content(read_maybe_gzip(path)), root(std::move(folder)), part(to) {}
-  // Tabs, or semicolons in a first line without commas, else commas.
+  // Tabs, or the first comma or semicolon of the first line that stands in no quotes.
   char delimiter() const {
     const std::string_view line = std::string_view(content).substr(0, content.find('\n'));
     if (path.ends_with(".tsv") || line.find('\t') != line.npos) return '\t';
-    return line.find(';') != line.npos && line.find(',') == line.npos ? ';' : ',';
+    bool quoted = false;
+    for (const char letter : line) {
+      quoted = quoted != (letter == '"');
+      if (!quoted && (letter == ',' || letter == ';')) return letter;
+    }
+    return ',';
   }
   CsvReader reader() const { return {content, delimiter(), path}; }
 };

@@ -37,7 +37,8 @@ namespace neon {
 // 10: folders as training_set and test_set are classes; 3.518 beside 366 is a number of decimals; dates of years of two
 //     digits stand beside those of four; numbers of rows are inputs whatever their name; texts as 21 kg are categories;
 //     names of classes need not be UTF-8.
-// 11: 3.518 beside 366 is a number of decimals in the tables of Windows and Sequences.
+// 11: 3.518 beside 366 is a number of decimals in the tables of Windows and Sequences; macrobatches of neon 0.9 are all
+//     that are there, whatever their cache counts.
 constexpr int kDataRules = 12;
 // The first rules with something.
 constexpr int kRulesOfTargetClasses = 7, kRulesOfMarks = 7, kRulesOfLines = 8, kRulesOfStepClasses = 9,

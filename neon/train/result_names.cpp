@@ -20,7 +20,8 @@ void check_result_names(const std::vector<Made<Metric>>& metrics, const Setting*
       if (later.to_string() == earlier.to_string())
         problems.add(where->items[i], text("is listed twice; item ", k, " is the same"));
       else if (const auto names = result_names(*metrics[i]); names == result_names(*metrics[k]))
-        problems.add(where->items[i], text("gives ", join(names, " and "), ", as item ", k, " does; leave one out"));
+        problems.add(where->items[i], text("gives ", names.empty() ? "the same results" : join(names, " and "),
+                                           ", as item ", k, " does; leave one out"));
     }
 }
 

@@ -330,6 +330,8 @@ epochs: 3
         lower = json.loads(self.neon("eval", "n", "--format", "json").out)
         self.assertAlmostEqual(lower["tags.Recall_red"], np.sum((p >= 0.4)[:, 0] & truth[:, 0]) / truth[:, 0].sum(), delta=1e-6)
         self.refused(2, spec, "--set", "outputs={}", says="outputs: names no output")
+        self.refused(2, spec, "--set", "outputs.tags.metrics=[MultiLabelStats, MultiLabelStats: {threshold: 0.4}]",
+                     says="outputs.tags.metrics[1]: gives the same results, as item 0 does; leave one out")
         self.refused(2, spec, "--set", "outputs.tags.metrics=[{MultiLabelStats: {labels: [round, red]}}]",
                      says="names the labels round, red, and the outputs are red, round")
 

@@ -46,6 +46,13 @@ TEST_CASE("lists have semicolons between cells, and name files with their ending
   dir.write("a.csv", "file;class\nphotos/0.png;cat\nphotos/1.png;dog\n");
   const Data data = make("ImageList", {{"path", "a.csv"}})->load(offline(dir.path()));
   CHECK(data.class_names == std::vector<std::string>{"cat", "dog"});
+  // The first mark outside of quotes counts.
+  const auto classes_of = [&](const std::string& list) {
+    dir.write("c.csv", list);
+    return make("ImageList", {{"path", "c.csv"}, {"test", "none"}})->load(offline(dir.path())).class_names;
+  };
+  CHECK(classes_of("photos/0.png;\"a, b\"\nphotos/1.png;c\n") == std::vector<std::string>{"a, b", "c"});
+  CHECK(classes_of("photos/0.png,a;b\nphotos/1.png,c\n") == std::vector<std::string>{"a;b", "c"});
   CHECK(data.train.size() == 2);
   dir.write("b.csv", "id,class\nphotos/0,cat\nphotos/1,dog\n");
   CHECK_THAT(trouble(dir, "ImageList", {{"path", "b.csv"}}),
