@@ -49,7 +49,7 @@ TEST_CASE("lists have semicolons between cells, and name files with their ending
   // The first mark outside of quotes counts.
   const auto classes_of = [&](const std::string& list) {
     dir.write("c.csv", list);
-    return make("ImageList", {{"path", "c.csv"}, {"test", "none"}})->load(offline(dir.path())).class_names;
+    return make("ImageList", {{"path", "c.csv"}, {"test", "0"}})->load(offline(dir.path())).class_names;
   };
   CHECK(classes_of("photos/0.png;\"a, b\"\nphotos/1.png;c\n") == std::vector<std::string>{"a, b", "c"});
   CHECK(classes_of("photos/0.png,a;b\nphotos/1.png,c\n") == std::vector<std::string>{"a;b", "c"});
