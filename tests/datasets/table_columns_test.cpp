@@ -31,7 +31,7 @@ TEST_CASE("columns of a file to test with are found by name, in any order") {
   CHECK_THAT(error_of([&] { make("CSV", of_file)->load(offline()); }), Catch::Contains("u.csv has no column 'k'"));
 }
 
-TEST_CASE("a table of one column names the mark that splits its lines, or the line that is none of it") {
+TEST_CASE("a message about a table of one column names the mark between cells, or a line that is no row") {
   const auto refused = [](const std::string& content) { return table_refusal(content, {{"test", "0"}}); };
   const std::string start = "a.csv: no columns are left beside the target; cells are separated by ',' (delimiter); ";
   CHECK(refused("a|b|y\n1|2|3\n4|5|6\n") == start + "'|' splits all lines alike: say delimiter: '|'");
