@@ -1,4 +1,4 @@
-// What is done where something else takes longer than so many seconds: a message about it, or the end of a rank.
+// An act that follows where something else takes longer than so many seconds: a message about it, or the end of a rank.
 #pragma once
 #include <chrono>
 #include <condition_variable>
