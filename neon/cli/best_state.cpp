@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "neon/cli/output_place.h"
 #include "neon/core/key_error.h"
 #include "neon/core/paths.h"
 #include "neon/train/best_checkpoint.h"
@@ -34,10 +35,14 @@ bool is_same_place(const std::string& a, const std::string& b) {
   return place(a) == place(b);
 }
 
-// Refuses a file that no run with this callback has written.
-void check_best_place(const std::string& path) {
+// Refuses a file that no run with this callback has written; with `overwrite`, a file without weights.
+void check_best_place(const std::string& path, bool overwrite) {
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return;
+  if (!std::filesystem::is_regular_file(path, ignored) || std::filesystem::file_size(path, ignored) == 0) return;
+  if (!may_be_checkpoint(path))
+    fail(ErrorKind::data, "SaveBestState: path: ", path,
+         " exists and is no checkpoint; give another name, or remove it");
+  if (overwrite) return;
   bool own = false;
   try {
     const auto& metadata = SafetensorsReader(path).header().metadata;
@@ -72,7 +77,7 @@ std::vector<std::string> check_best_state(const CommandLine& line, const Experim
     if (!has_folder)
       out.push_back(text("warning: SaveBestState writes no ", path,
                          ": the best net is kept in a run's folder alone, and this run has none"));
-    else if (!line.of_verb.overwrite) check_best_place(path);
+    else check_best_place(path, line.of_verb.overwrite);
   }
   return out;
 }

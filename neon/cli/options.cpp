@@ -120,7 +120,7 @@ constexpr Option kOptions[] = {
      verb,
      "overwrite",
      0,
-     "Let outputs replace files that neon did not write.",
+     "Let outputs replace files that neon did not write; a checkpoint replaces files of weights alone.",
      {"train", "resume", "check", "data preview", "sample", "plot", "export", "eval", "predict", "bench", "formats",
       "summary"}},
     {"--no_run_folder", "", verb, "no_run_folder", takes_files,

@@ -13,6 +13,10 @@ void check_free(const std::string& path, bool overwrite);
 // empty nor begins with `begin`, as a WHAT does: "t.json exists and is no profile of neon bench; ...".
 void check_replaceable(const std::string& path, std::string_view begin, const std::string& what, bool overwrite);
 
+// Whether a file may be lost to a checkpoint: it has weights, perhaps another program's or damaged, or nothing, or is
+// not there. A photo or a spec is no such file.
+bool may_be_checkpoint(const std::string& path);
+
 // Writes a file, whole or not at all, and makes the folders on the way to it.
 void write_output(const std::string& path, std::string_view content);
 

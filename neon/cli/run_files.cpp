@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <vector>
 
+#include "neon/cli/output_place.h"
 #include "neon/core/error.h"
 #include "neon/core/paths.h"
 #include "neon/core/text.h"
@@ -93,15 +93,16 @@ namespace {
 
 constexpr const char* kMend = "; give another name, remove it, or give --overwrite";
 
-// A damaged checkpoint under a checkpoint's name is set aside by the saver; any other file may be somebody's data.
+// A damaged checkpoint under a checkpoint's name is set aside by the saver; any other file may be somebody's data, and
+// stays with --overwrite, too.
+void check_is_checkpoint(const std::string& path) {
+  if (!path.ends_with(".safetensors") && !may_be_checkpoint(path))
+    fail(ErrorKind::data, "-s ", path, " exists and is no checkpoint; give another name, or remove it");
+}
+
 void check_save_place(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return;
-  std::string begin(9, '\0');  // the header's length, then the header
-  std::ifstream file(path, std::ios::binary);
-  file.read(begin.data(), std::streamsize(begin.size()));
-  if (file.gcount() > 0 && begin.back() != '{' && !path.ends_with(".safetensors"))
-    fail(ErrorKind::data, "-s ", path, " exists and is no checkpoint", kMend);
   bool of_neon = true;
   try {
     of_neon = SafetensorsReader(path).header().metadata.contains(kFormatKey);
@@ -118,9 +119,10 @@ struct OutputOption {
   const char* option;
   std::string RunOptions::*path;
   void (*check)(const std::string&);
+  void (*check_in_any_case)(const std::string&) = nullptr;
 };
 constexpr OutputOption kOutputs[] = {
-    {"save_path", "-s", &RunOptions::save_path, check_save_place},
+    {"save_path", "-s", &RunOptions::save_path, check_save_place, check_is_checkpoint},
     {"output_file", "-o", &RunOptions::output_file, check_metrics_replaceable},
     {"log_file", "-l", &RunOptions::log_file, check_log_place},
 };
@@ -143,6 +145,7 @@ void check_outputs(const CommandLine& line, const RunOptions& options) {
     if (path.ends_with(".part"))
       fail(ErrorKind::config, output.option, " ", path,
            ": names that end with .part are those of unfinished files; give another");
+    if (output.check_in_any_case) output.check_in_any_case(path);
     if (!line.of_verb.overwrite) output.check(path);
   });
 }

@@ -31,7 +31,7 @@ void check_folders(const CommandLine& line, const RunOptions& options);
 
 // No output replaces a file that neon did not write: -s wants a checkpoint there or nothing, -o a metrics file, -l a
 // log. Throws a data error for any other file, unless --overwrite is given, and a config error for a name of unfinished
-// files.
+// files. With --overwrite, too, -s replaces files of weights alone.
 void check_outputs(const CommandLine& line, const RunOptions& options);
 // With --overwrite, sets such files aside until the run begins.
 class ClearedOutputs {

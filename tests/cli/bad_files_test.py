@@ -41,7 +41,7 @@ class Outputs(Case):
         before = {name: self.read(name) for name in ("theirs.safetensors", "diary")}
         for options in ["-s", "theirs.safetensors"], ["-s", "diary"], ["-o", "diary"], ["-l", "diary"], ["check", "-o", "diary"], \
                 ["check", "-s", "theirs.safetensors"]:
-            self.refused(3, *options, self.spec(), says=[options[-1], "--overwrite"])
+            self.refused(3, *options, self.spec(), says=[options[-1], "remove it" if options == ["-s", "diary"] else "--overwrite"])
             self.assertEqual({name: self.read(name) for name in before}, before)
         # Not before the run is sure to begin.
         self.refused(2, "--overwrite", "-o", "diary", "-z", "1000", self.spec(), says="larger than the training set")
@@ -50,6 +50,22 @@ class Outputs(Case):
         with h5py.File(self.path("diary")) as file:
             self.assertEqual(file.attrs["status"], "complete")
         self.neon("resume", "-e", "2", "theirs.safetensors")
+
+    def test_overwrite_replaces_no_file_without_weights(self):
+        """The first bytes of a photo and of specs, one of which has the { of a header in its place, and of a short text."""
+        contents = {"photo.jpg": bytes.fromhex("ffd8ffe000104a46494600010100"), "net.yaml": "dataset: Iris\n", "layers.yaml": "- Conv: {fshape: 3}\n",
+                    "word": "hi"}
+        for name, content in contents.items():
+            self.write(name, content)
+        before = {name: self.read(name) for name in contents}
+        for name in contents:
+            for verb in [], ["check"]:
+                said = self.refused(3, *verb, "--overwrite", "-s", name, self.spec(), says=f"-s {name} exists and is no checkpoint; give another name, or remove it")
+                self.assertEqual(said.err.count("\n"), 1, said.err)
+        self.assertEqual({name: self.read(name) for name in contents}, before)
+        self.write("empty", "")
+        self.neon("-s", "empty", self.spec())
+        self.neon("resume", "-e", "2", "empty")
 
     def test_names_of_unfinished_files_are_refused(self):
         for option in "-s", "-o":

@@ -41,24 +41,29 @@ class BestNet(support.Case):
         self.assertNotEqual(self.values("kept/best.prm"), self.values("runs/s-2/last.safetensors"))
         self.neon("resume", "runs/s-2", "-e", "6")
         self.assertIn("test: ", self.neon("eval", "kept/best.prm").out)
-        self.write("kept/best.prm", "mine")
+        other = "exists and is no checkpoint; give another name, or remove it"
         foreign = "exists, and no run with this callback wrote it; give another name, remove it, or give --overwrite"
         self.neon("-s", "m.safetensors", self.spec(name="other.yaml"), environment={"NEON_NO_RUN_FOLDER": "1"})
-        self.write("hello.safetensors", "hello")
+        for name in "kept/best.prm", "hello.safetensors":
+            self.write(name, "this is mine")
         os.mkdir(self.path("elsewhere"))
         os.mkdir(self.path("here"))
         os.symlink(self.path("elsewhere"), self.path("here/out"))
-        for verb in [], ["check"]:
-            self.refused(3, *verb, spec, says=f"SaveBestState: path: kept/best.prm {foreign}")
-            for path in "m.safetensors", "hello.safetensors":
-                self.refused(3, *verb, self.spec(callbacks=f"[SaveBestState: {{path: {path}}}]", name="f.yaml"), says=f"path: {path} {foreign}")
+        for verb in [], ["check"], ["--overwrite"]:
+            self.refused(3, *verb, spec, says=f"SaveBestState: path: kept/best.prm {other}")
+            for path, says in ("hello.safetensors", other), ("m.safetensors", foreign):
+                named = self.spec(callbacks=f"[SaveBestState: {{path: {path}}}]", name="f.yaml")
+                if verb != ["--overwrite"] or says == other:
+                    self.refused(3, *verb, named, says=f"path: {path} {says}")
             self.refused(2, *verb, "../f.yaml", "--set", "callbacks=[SaveBestState: {path: out/best.prm}]", cwd=self.path("here"),
                          says="leads out of the current folder")
             self.refused(2, *verb, self.spec(callbacks="[SaveBestState: {path: ./mine.out}]", name="g.yaml"), "-s", "mine.out",
                          says="path: ./mine.out is the file of -s")
-        self.assertEqual(self.read("hello.safetensors"), b"hello")
+        self.assertEqual(self.read("hello.safetensors"), b"this is mine")
         self.neon("f.yaml", "--overwrite")
-        self.assertEqual(self.values("hello.safetensors"), self.values("runs/f-1/best.safetensors"))
+        self.assertEqual(self.values("m.safetensors"), self.values("runs/f-1/best.safetensors"))
+        self.write("kept/best.prm", "")
+        self.neon(spec)
         for path in "/tmp/best.prm", "a/../../best.prm":
             self.spec(callbacks=f"[SaveBestState: {{path: {path}}}]")
             self.refused(2, "s.yaml", says=["s.yaml:9:", f"SaveBestState: path: {path} leads out of the current folder"])
