@@ -73,6 +73,12 @@ std::string other_rates(const PhaseSpan& phase, const StoredRun& resume, const S
   return "";
 }
 
+// Epochs that a run was to have, when its checkpoint was saved, and at least those that it began.
+int64_t epochs_of(const StoredRun& run) {
+  const int64_t asked = run.options.epochs ? *run.options.epochs : Experiment(run.spec).params.epochs;
+  return std::max(asked, run.position.epoch + (run.position.step_in_epoch > 0 ? 1 : 0));
+}
+
 // The metrics file has its final size from the start, which nobody asked for in a run's folder. Returns a note or "".
 std::string leave_large_metrics_out(RunSetup& setup) {
   constexpr double kMostBytes = 256 << 20;
@@ -105,6 +111,8 @@ Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const St
   if (resume)
     if (const std::string note = other_rates(*phase_, *resume, runner_->graph(), runner_->progress()); !note.empty())
       report_.message(note);
+  // A run that has nothing left to do is as long as before, whatever -e asks for: its files keep their room and curves.
+  if (resume && finished()) setup_.options.epochs = epochs_of(*resume);
   open_files();
   report_.log_settings(start_.position.seed);
   if (const std::string warning = checkpoints_.mend_best(start_.position); !warning.empty()) report_.message(warning);
@@ -195,7 +203,7 @@ void Trainer::open_files() {
   const bool writes_metrics = !options.output_file.empty();
   RunPlan plan{graphs_.back(),
                setup_.step.dtype,
-               setup_.epochs,
+               finished() ? options.epochs.value_or(setup_.epochs) : setup_.epochs,
                setup_.steps_per_epoch,
                writes_metrics,
                experiment.results(),

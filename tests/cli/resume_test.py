@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 
 import h5py
 import numpy as np
@@ -44,6 +45,40 @@ class Resume(Case):
             self.assertIn(says, result.err)
             self.assertIn("trained 3 epochs", result.out)
         self.assertEqual(tensors(self.path("m.safetensors"))[0], before)
+
+    def curves(self, name):
+        """All series of a metrics file but the times of begin and end, and how long the run was to be."""
+        out = {}
+        with h5py.File(self.path(name)) as file:
+            file.visititems(lambda path, item: out.update({path: item[:]}) if isinstance(item, h5py.Dataset) else None)
+            total = file["config"].attrs["total_epochs"]
+        return {path: values for path, values in out.items() if not path.startswith("time/train/")}, total
+
+    def test_a_resume_that_trains_nothing_keeps_the_curves(self):
+        early = "[EarlyStop: {patience: 1, min_delta: 9}]"
+        for name, epochs, others, callbacks in ("a", 7, ("2", "7", "1"), "[]"), ("b", 12, ("9", "2"), early):
+            spec = self.spec(callbacks=callbacks, epochs=str(epochs))
+            self.neon("-r", "1", "-s", name + ".safetensors", "-o", name + ".h5", spec)
+            before, total = self.curves(name + ".h5")
+            self.assertEqual((total, len(before["epoch/cost"])), (epochs, epochs))
+            for other in others:
+                self.neon("resume", name + ".safetensors", "-e", other)
+                after, total = self.curves(name + ".h5")
+                self.assertEqual((total, sorted(after)), (epochs, sorted(before)))
+                for path, values in before.items():
+                    np.testing.assert_array_equal(after[path], values, path)
+
+    def test_a_resume_that_ends_amid_an_epoch_keeps_its_steps(self):
+        """One that is to end before the epoch that was stopped."""
+        spec = self.spec(epochs="2000", callbacks="[]", dataset="{Iris: {test: 30}}")
+        child = self.began(self.start("-r", "1", "-s", "m.safetensors", "-o", "r.h5", spec))
+        child.send_signal(signal.SIGTERM)
+        child.communicate(timeout=60)
+        before, _ = self.curves("r.h5")
+        self.neon("resume", "m.safetensors", "-e", "1")
+        after, total = self.curves("r.h5")
+        self.assertEqual(total, 2000)
+        np.testing.assert_array_equal(after["cost/train"], before["cost/train"])
 
     def test_resume_of_a_run_that_was_stopped_early(self):
         spec = self.spec(callbacks="[EarlyStop: {patience: 1, min_delta: 9}]")  # the second evaluation is no better
