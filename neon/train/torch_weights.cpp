@@ -31,11 +31,7 @@ class Conversion {
     const std::vector<std::string> last = net.network.last_of(owners);
     last_.insert(last.begin(), last.end());
     take_prefix();
-    const std::optional<TorchOrder> order = torch_order(modules_);
-    if (order) epsilon_ = order->epsilon;
-    if (layers_found() > 0) return;
-    if (!order) no_module();
-    pair_in_order(places_, modules_, *order, last_, path);
+    pair();
   }
 
   TensorFile run(std::vector<std::string>& messages) {
@@ -51,6 +47,7 @@ class Conversion {
       messages.push_back(text("note: the running variances of ", path_, " are taken to be for an eps of ", epsilon_,
                               ", as PyTorch's are; the net adds ", moved_ + epsilon_,
                               ", so the variances become less by ", moved_));
+    if (!order_warning_.empty()) messages.push_back(order_warning_);
     if (!prefix_.empty()) messages.push_back(text("note: names in ", path_, " are taken without ", in_quotes(prefix_)));
     add_warnings(messages);
     return out;
@@ -59,6 +56,42 @@ class Conversion {
  private:
   int64_t layers_found() const {
     return std::ranges::count_if(places_, [&](const Place& place) { return stored_for(place) != nullptr; });
+  }
+
+  // By names, and by order where that finds more arrays and each layer of a module's name gets this module.
+  void pair() {
+    const std::optional<TorchOrder> order = torch_order(modules_);
+    if (order) epsilon_ = order->epsilon;
+    const int64_t found = layers_found();
+    if (!order && found == 0) no_module();
+    if (!order || found == int64_t(places_.size())) return;
+    std::vector<Place> ordered = places_;
+    try {
+      pair_in_order(ordered, modules_, *order, last_, path_);
+    } catch (const Error& error) {
+      if (!any_fits()) throw;
+      warn_of_order(found, error.what());
+      return;
+    }
+    const bool agrees = std::ranges::equal(places_, ordered, [&](const Place& by_name, const Place& by_order) {
+      const Tensor* const named = stored_for(by_name);
+      return !named || named == stored_for(by_order);
+    });
+    if (agrees) places_ = std::move(ordered);
+    else warn_of_order(found, text("these names contradict the order of torchvision's ", order->family));
+  }
+
+  // Where names find fewer than half of the arrays.
+  void warn_of_order(int64_t found, const std::string& why) {
+    if (found < int64_t(places_.size()) - found)
+      order_warning_ = text("warning: only layers with the name of a module take weights: ", why);
+  }
+
+  bool any_fits() const {
+    return std::ranges::any_of(places_, [&](const Place& place) {
+      const Tensor* const stored = stored_for(place);
+      return stored && stored->shape() == place.shape;
+    });
   }
 
   // Wrappers of a net put their name before all others: module. of DataParallel, model. of Lightning. Where no layer
@@ -199,6 +232,7 @@ class Conversion {
   std::vector<Place> places_;
   std::set<std::string> last_;
   std::set<const Tensor*> used_;
+  std::string order_warning_;
   std::string prefix_;  // that names in the file have before those of modules
   double epsilon_ = kTorchEpsilon, moved_ = 0;
 };

@@ -132,6 +132,46 @@ class Weights(Case):
             self.assertRegex(self.said("-d", "f64", "-s", "m.safetensors", spec), "^all [0-9]+ tensors taken$")
             self.check_outputs(title)
 
+    def test_some_layers_with_names_leave_the_order_to_the_others(self):
+        for title, pairs in ("resnet", (("fc",), ("conv1",), ("layer2.0.conv2", "fc"))), ("vgg", (("classifier.3",),)):
+            spec = self.read(self.begin(title)).decode()
+            for names in pairs:
+                kept = spec
+                for name in names:
+                    kept = kept.replace("name: " + name + ",", "NAME: " + name + ",")
+                kept = without_names(kept).replace("NAME:", "name:")
+                kept = re.sub("freeze: .*", "freeze: ['*_bnorm', BatchNorm_0]" if title == "resnet" else "freeze: Conv_0_bnorm", kept)
+                self.assertEqual(len(re.findall(r"\bname:", kept)), len(names))
+                for prefix in "", "module.":
+                    self.write_state({prefix + name: value for name, value in self.state(title).items()})
+                    self.assertRegex(self.said("-d", "f64", "-s", "m.safetensors", self.write("o.yaml", kept)), "^all [0-9]+ tensors taken$")
+                    self.check_outputs(title)
+        # A head of that name and another width begins anew.
+        state = self.state("resnet")
+        self.begin("resnet")
+        self.write_state({**state, "fc.weight": np.ones((7, 6)), "fc.bias": np.ones(7)})
+        head = without_names(RESNET.replace("name: fc,", "NAME: fc,")).replace("NAME:", "name:")
+        spec = self.write("o.yaml", HEAD + head)
+        self.assertEqual(self.said(spec), "30 of 32 tensors taken; new: fc/W (3, 6) in place of (7, 6), fc_bias/b (3) in place of (7)")
+
+    def test_layers_of_names_that_are_not_in_order_are_warned_of(self):
+        self.begin("resnet")
+        head = without_names(RESNET.replace("name: fc,", "NAME: fc,")).replace("NAME:", "name:").replace("freeze: '[BC]*'\n", "")
+        # Another width of the stem: no order, and the head alone is found.
+        spec = self.write("o.yaml", HEAD + head.replace("fshape: 3, nofm: 4, batch_norm", "fshape: [1, 3], nofm: 4, batch_norm", 1))
+        self.assertIn("warning: only layers with the name of a module take weights: t.safetensors does not fit the net: conv1.weight is "
+                      "(4, 3, 3, 3) in the file", self.neon("--model_file", "t.safetensors", spec).err)
+        # Nothing is found where the head differs, too: the cause is the same.
+        state = self.state("resnet")
+        self.write_state({**state, "fc.weight": np.ones((7, 6)), "fc.bias": np.ones(7)})
+        self.refused(2, "--model_file", "t.safetensors", spec, says="does not fit the net: conv1.weight is (4, 3, 3, 3) in the file")
+        # A name that contradicts the order counts.
+        self.begin("resnet")
+        spec = self.write("o.yaml", HEAD + head.replace("{init: Kaiming, padding: 1, fshape: 3, nofm: 4}", "{name: layer1.0.conv2, init: Kaiming, "
+                                                       "padding: 1, fshape: 3, nofm: 4}"))
+        self.assertRegex(self.said(spec), "^3 of 32 tensors taken; new: Conv_0/W")
+        self.assertIn("take weights: these names contradict the order of torchvision's ResNet", self.neon("check", "--model_file", "t.safetensors", spec).err)
+
     def test_names_behind_a_prefix(self):
         for title in "resnet", "alexnet":
             spec = self.begin(title)
