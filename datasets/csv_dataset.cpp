@@ -1,6 +1,7 @@
 // A table as text, some columns of which are to be predicted.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "datasets/class_sizes.h"
 #include "datasets/csv_kinds.h"
@@ -72,6 +73,7 @@ class CsvLoad {
                          : find_kinds(params_, table_, layout_, context_);
     Split all = targets_.split_of(table_);
     if (!former_ && !common_.autoencoder) targets_.warn_of_steps(table_, all.targets, context_);
+    table_.drop_targets();
     double part = 0;
     if (!parse_number(params_.test, part)) {
       data.train = std::move(all);
@@ -83,7 +85,7 @@ class CsvLoad {
     const auto test_count = int64_t(std::llround(part * double(n)));
     if (test_count >= n || (part > 0 && test_count == 0))
       fail(ErrorKind::data, table_.path, ": ", n, " rows are too few to test with ", params_.test, " of them");
-    take_test(all, order_to_take(all, data, test_count, context_, "csv/test"), test_count, data);
+    take_test(all, drawn_to_test(all, data, test_count), data);
     return data;
   }
 
@@ -106,6 +108,14 @@ class CsvLoad {
   }
 
  private:
+  // Which rows are to test with.
+  std::vector<bool> drawn_to_test(const Split& all, const Data& data, int64_t count) const {
+    const std::vector<int64_t> order = order_to_take(all, data, count, context_, "csv/test");
+    std::vector<bool> out(order.size());
+    for (size_t i = order.size() - size_t(count); i < order.size(); ++i) out[size_t(order[i])] = true;
+    return out;
+  }
+
   // The parameters, or those by which older versions read numbers alone.
   static CsvParams params_for(CsvParams params, const Dataset::Common& common, const DataContext& context) {
     params.test = test_part(params.test, common);
@@ -123,18 +133,24 @@ class CsvLoad {
 
   // As split_rows() does it. Rows to train with move up where they lie: a copy of a large table takes as long as to
   // read its numbers.
-  static void take_test(Split& all, const std::vector<int64_t>& order, int64_t count, Data& data) {
-    std::vector<bool> tested(order.size());
-    for (size_t i = order.size() - size_t(count); i < order.size(); ++i) tested[size_t(order[i])] = true;
+  static void take_test(Split& all, const std::vector<bool>& tested, Data& data) {
+    const auto count = size_t(std::ranges::count(tested, true));
     std::vector<int64_t> train, test;
+    train.reserve(tested.size() - count), test.reserve(count);
     for (size_t row = 0; row < tested.size(); ++row) (tested[row] ? test : train).push_back(int64_t(row));
     if (count > 0) data.test = rows_of(all, test);
-    const auto width = size_t(all.inputs.shape()[1]);
-    float* const rows = all.inputs.as<float>().data();
-    for (size_t i = 0; i < train.size(); ++i) std::copy_n(rows + size_t(train[i]) * width, width, rows + i * width);
-    data.train.inputs = all.inputs.rows(0, int64_t(train.size()));
-    if (!all.targets.empty()) data.train.targets = take_rows(all.targets, train);
+    data.train.inputs = moved_up(all.inputs, train);
+    if (!all.targets.empty()) data.train.targets = moved_up(all.targets, train);
     if (count > 0) data.train.numbers = std::move(train);
+  }
+
+  // These rows, as they follow each other, brought together at the front.
+  static Tensor moved_up(Tensor& all, const std::vector<int64_t>& rows) {
+    const size_t size = all.bytes() / size_t(all.shape()[0]);
+    auto* const bytes = static_cast<std::byte*>(all.data());
+    for (size_t i = 0; i < rows.size(); ++i)
+      if (size_t(rows[i]) != i) std::memcpy(bytes + i * size, bytes + size_t(rows[i]) * size, size);
+    return all.rows(0, int64_t(rows.size()));
   }
 
   void check(const Split& split, const Table& table) const {
@@ -192,7 +208,7 @@ class CsvLoad {
   const TableColumns* const former_;
   const bool plain_;  // columns are numbers, as they are
   TableLayout layout_;
-  const Table table_;
+  Table table_;
   const CsvTargets targets_;
   std::vector<KnownColumn> columns_, test_columns_;
   Table test_table_;

@@ -197,7 +197,8 @@ void CsvRows::read_table(std::vector<Part>& parts, Table& table) {
   for (const Part& part : parts) most += part.most;
   table.features = Tensor(DType::f32, {most, int64_t(layout_.features)});
   table.target_columns = layout_.targets;
-  table.targets.assign(layout_.targets.size(), std::vector<std::string_view>(size_t(most)));
+  table.targets.clear();
+  for (size_t k = 0; k < layout_.targets.size(); ++k) table.targets.emplace_back(size_t(most));
   do {
     place(parts, table);
     read_parts(parts, table);

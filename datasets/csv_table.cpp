@@ -164,6 +164,11 @@ void Table::fail_at_target(size_t row, size_t k, const std::string& message) con
   fail_at(at, message);
 }
 
+void Table::drop_targets() {
+  for (auto& cells : targets) cells = {};
+  rooms.clear();
+}
+
 bool Table::has_point(size_t row, size_t k) const {
   if (decimal != ',') return false;
   const std::string_view cell = targets[k][row], all = file->text();

@@ -110,6 +110,8 @@ struct Table {
   // "data.csv:3:14: message", of target k of that row, or of a byte of the file's text.
   [[noreturn]] void fail_at_target(size_t row, size_t k, const std::string& message) const;
   [[noreturn]] void fail_at(size_t at, const std::string& message) const;
+  // Frees the memory of the cells of targets.
+  void drop_targets();
   // Whether a cell of target k has a decimal point where the table has commas: as 1.234, which may be 1234.
   bool has_point(size_t row, size_t k) const;
   // "column 'price'", or "column 2" without a header.

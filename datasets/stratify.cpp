@@ -39,31 +39,37 @@ std::vector<int64_t> quotas(const std::vector<int64_t>& sizes, int64_t n, int64_
   return out;
 }
 
-}  // namespace
-
-std::vector<int64_t> drawn_order(int64_t n, uint64_t seed, std::string_view name) {
-  std::vector<int64_t> order(static_cast<size_t>(n));
-  std::iota(order.begin(), order.end(), 0);
+template <typename Index>
+std::vector<Index> drawn(int64_t n, uint64_t seed, std::string_view name) {
+  std::vector<Index> order(static_cast<size_t>(n));
+  std::iota(order.begin(), order.end(), Index(0));
   Stream stream(seed, name);
   for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[stream.below(uint32_t(i))]);
   return order;
 }
 
+}  // namespace
+
+std::vector<int64_t> drawn_order(int64_t n, uint64_t seed, std::string_view name) {
+  return drawn<int64_t>(n, seed, name);
+}
+
 std::vector<int64_t> order_by_class(std::span<const int32_t> labels, int64_t classes, int64_t taken, uint64_t seed,
                                     std::string_view name) {
-  const std::vector<int64_t> order = drawn_order(int64_t(labels.size()), seed, name);
+  const auto order = drawn<uint32_t>(int64_t(labels.size()), seed, name);
   std::vector<int64_t> sizes(static_cast<size_t>(classes));
   for (const int32_t label : labels) ++sizes[size_t(label)];
   std::vector<int64_t> left =
       quotas(sizes, int64_t(labels.size()), taken, drawn_order(classes, seed, std::string(name) + "/classes"));
-  std::vector<int64_t> kept, removed;
+  std::vector<int64_t> out(order.size());
+  size_t kept = 0, removed = out.size();  // kept samples end, removed ones begin here
   for (size_t i = order.size(); i-- > 0;) {
-    int64_t& more = left[size_t(labels[size_t(order[i])])];
-    (more > 0 ? removed : kept).push_back(order[i]);
-    if (more > 0) --more;
+    int64_t& more = left[size_t(labels[order[i]])];
+    out[more > 0 ? --removed : kept++] = order[i];
+    more -= int64_t(more > 0);
   }
-  kept.insert(kept.end(), removed.begin(), removed.end());
-  return kept;
+  std::reverse(out.begin() + int64_t(removed), out.end());
+  return out;
 }
 
 std::vector<std::vector<int64_t>> members_of(const GroupedSamples& samples) {
