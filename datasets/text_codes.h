@@ -44,7 +44,7 @@ class TextCodes {
   // The slot of a text, or the free one for it.
   Slot& find(size_t hash, std::string_view text) {
     for (size_t i = hash;; ++i) {
-      Slot& slot = slots_[i % slots_.size()];
+      Slot& slot = slots_[i & (slots_.size() - 1)];
       if (slot.code < 0 || (slot.hash == hash && column_.texts[size_t(slot.code)] == text)) return slot;
     }
   }
