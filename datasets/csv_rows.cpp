@@ -93,7 +93,6 @@ std::vector<CsvRows::Part> CsvRows::parts_of(const Table& table, size_t most_par
   }
   const auto fit = int64_t((bytes + 1) / table.columns);  // a cell and what ends it take a byte at least
   quoted_ = std::ranges::any_of(quotes, [](int found) { return found > 0; });
-  if (quoted_) file.text();
   if (rows <= fit) return out;
   std::vector<Part> one(1);
   one[0].begin = begin;
@@ -294,7 +293,7 @@ void CsvRows::join_texts(std::vector<Part>& parts, Table& table) {
 void CsvRows::read_part(Part& part, const Table& table) const {
   for (size_t i = 0; i < use_.size(); ++i)
     if (layout_.feature[i] && use_[i] == CellUse::text) part.texts[place_[i]];
-  for (LinePieces pieces(*table.file, part.begin, part.end); pieces.next();) {
+  for (LinePieces pieces(*table.file, part.begin, part.end, quoted_); pieces.next();) {
     CsvReader reader(pieces.text(), table.delimiter, table.path, pieces.from(), pieces.to());
     part.shift = pieces.shift();
     for (; reader.start_record(); ++part.rows) read_row(reader, part, table);

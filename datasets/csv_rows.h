@@ -17,9 +17,9 @@ class CsvRows {
 
   // Reads from byte `begin` of the file's text to its end into features, texts, targets and their memory; the rest of
   // the table is known. A column that may have any cells is read as texts where its first cells are texts. Where a text
-  // comes later, all rows are read again. A file that is not held is read in pieces. Its whole text is read where cells
-  // are quoted, and where a fault is to be reported. Threads read parts of a file; one thread reads all where a part
-  // would begin in a quoted cell.
+  // comes later, all rows are read again. A file that is not held is read in pieces. Its whole text is read where a
+  // fault is to be reported, and where a quote within a cell misled the search for the end of a piece. Threads read
+  // parts of a file; one thread reads all where a part would begin in a quoted cell.
   void read(size_t begin, Table& table);
 
  private:

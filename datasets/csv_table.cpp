@@ -48,16 +48,11 @@ class TableReader {
   }
 
  private:
-  // A large file stays on disk, where its first lines say enough: quotes may have line ends between them.
+  // A large file stays on disk, where its first lines say enough.
   static std::shared_ptr<const TextFile> opened(const std::string& path) {
     constexpr int64_t kHeld = int64_t(1) << 23, kHead = int64_t(1) << 20, kLeastLines = 200;
     auto out = std::make_shared<const TextFile>(path, kHeld, kHead);
-    if (out->is_held()) return out;
-    const std::string_view head = out->head();
-    const size_t second = std::min(head.find_first_of("\r\n"), head.size());
-    const auto quotes = std::ranges::count(head.substr(0, second), '"');
-    const LineCount others = count_lines(head.substr(second));
-    if (quotes % 2 != 0 || others.quotes || others.lines < kLeastLines) out->text();
+    if (!out->is_held() && count_whole_lines(out->head()) < kLeastLines) out->text();
     return out;
   }
 
