@@ -150,8 +150,10 @@ std::unique_ptr<OperandsKernel> make_faster(const LoweredKernel& kernel, const L
   if (best && choice.known == best->library()) return best;
   try {
     auto other = make_rival(kernel, lowered, device, options);
-    if (other && (!best || faster_of({best.get(), other.get()}, kernel, lowered.graph, device) == 1))
-      best = std::move(other);
+    if (other && (!best || faster_of({best.get(), other.get()}, kernel, lowered.graph, device) == 1)) {
+      choice.write(rival);
+      return other;
+    }
   } catch (const Error& problem) {
     if (!best || problem.kind() != ErrorKind::memory) throw;
     return best;

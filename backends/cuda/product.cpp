@@ -9,6 +9,7 @@
 
 #include "backends/cuda/disk_cache.h"
 #include "backends/cuda/library.h"
+#include "backends/cuda/product_terms.h"
 #include "backends/cuda/timing.h"
 #include "neon/core/error.h"
 
@@ -70,6 +71,32 @@ cudaDataType_t blas_type(DType dtype) {
                                : CUDA_R_16BF;
 }
 
+std::string words(const Matrix& matrix) {
+  return text(Shape{matrix.rows, matrix.columns}, matrix.stride == matrix.columns ? "" : text(" in ", matrix.stride),
+              matrix.transposed ? " transposed" : "");
+}
+
+std::string key_of(const ProductCase& product, bool tf32) {
+  return text(product.dtype, product.result == product.dtype ? "" : text(" as ", product.result), " ", words(product.a),
+              " by ", words(product.b), " to ", words(product.c), product.bias ? " bias" : "",
+              product.addend ? " addend" : "", product.relu ? " relu" : "", tf32 ? " tf32" : "");
+}
+
+// Arrays to time a product with.
+struct Arrays {
+  Arrays(const ProductCase& of, const std::shared_ptr<Device>& device)
+      : a(varied(device, of.a.memory(of.dtype))),
+        b(varied(device, of.b.memory(of.dtype))),
+        bias(varied(device, {of.result, {of.c.columns}})),
+        addend(of.addend ? varied(device, of.c.memory(of.result)) : Memory()),
+        result(device, of.c.memory(of.result).bytes(), "timing"),
+        workspace(device, kWorkspace, "timing"),
+        operands{(of.swapped ? b : a).data(), (of.swapped ? a : b).data(), of.bias ? bias.data() : nullptr,
+                 addend.data(), result.data()} {}
+  const Memory a, b, bias, addend, result, workspace;
+  const Operands operands;
+};
+
 class Product : public OperandsKernel {
  public:
   Product(const ProductCase& product, std::shared_ptr<Device> device)
@@ -87,10 +114,7 @@ class Product : public OperandsKernel {
     const bool tf32 = options.tf32 && product_.dtype == DType::f32;
     describe(tf32);
     const DiskCache cache("product", text(device_->name(), " cublaslt ", lt().version()));
-    const std::string key =
-        text(product_.dtype, product_.result == product_.dtype ? "" : text(" as ", product_.result), " ",
-             words(product_.a), " by ", words(product_.b), " to ", words(product_.c), product_.bias ? " bias" : "",
-             product_.addend ? " addend" : "", product_.relu ? " relu" : "", tf32 ? " tf32" : "");
+    const std::string key = key_of(product_, tf32);
     if (std::string known; options.timed && cache.read(key, known) && known.size() == sizeof algorithm_) {
       std::memcpy(&algorithm_, known.data(), sizeof algorithm_);
       return true;
@@ -127,11 +151,6 @@ class Product : public OperandsKernel {
     check_lt(lt().layout_create(&out, blas_type(dtype), uint64_t(matrix.columns), uint64_t(matrix.rows), matrix.stride),
              "preparing a product");
   }
-  static std::string words(const Matrix& matrix) {
-    return text(Shape{matrix.rows, matrix.columns}, matrix.stride == matrix.columns ? "" : text(" in ", matrix.stride),
-                matrix.transposed ? " transposed" : "");
-  }
-
   void describe(bool tf32) {
     const cublasComputeType_t compute = wide_  ? CUBLAS_COMPUTE_64F
                                         : tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
@@ -177,17 +196,10 @@ class Product : public OperandsKernel {
   }
 
   void take_fastest(const std::vector<cublasLtMatmulAlgo_t>& candidates) {
-    const DType dtype = product_.dtype, type_of_result = product_.result;
-    const Memory a = varied(device_, product_.a.memory(dtype)), b = varied(device_, product_.b.memory(dtype)),
-                 bias = varied(device_, {type_of_result, {product_.c.columns}}),
-                 addend = product_.addend ? varied(device_, product_.c.memory(type_of_result)) : Memory(),
-                 result(device_, product_.c.memory(type_of_result).bytes(), "timing"),
-                 workspace(device_, kWorkspace, "timing");
-    const Memory &first = product_.swapped ? b : a, &second = product_.swapped ? a : b;
+    const Arrays arrays(product_, device_);
     algorithm_ = candidates[fastest_of(*device_, candidates.size(), [&](size_t i) {
       algorithm_ = candidates[i];
-      launch({first.data(), second.data(), product_.bias ? bias.data() : nullptr, addend.data(), result.data()},
-             workspace.data());
+      launch(arrays.operands, arrays.workspace.data());
     })];
   }
 
@@ -198,6 +210,13 @@ class Product : public OperandsKernel {
   cublasLtMatmulAlgo_t algorithm_{};
   const bool wide_;
 };
+
+// Multiplications from which on sums of TF32 are taken without the clock.
+constexpr double kSurelyTerms = 5e8;
+
+bool are_terms_faster(const ProductTerms& of) {
+  return double(of.sizes.rows) * of.sizes.columns * of.sizes.inner >= kSurelyTerms;
+}
 
 }  // namespace
 
@@ -245,9 +264,29 @@ ProductCase product_of(const LoweredKernel& kernel, const Graph& graph) {
 std::unique_ptr<OperandsKernel> make_product(const ProductCase& product, std::shared_ptr<Device> device,
                                              const LibraryOptions& options) {
   device->make_current();
-  auto made = std::make_unique<Product>(product, std::move(device));
-  if (!made->prepare(options)) return nullptr;
-  return made;
+  const auto by_library = [&]() -> std::unique_ptr<OperandsKernel> {
+    auto made = std::make_unique<Product>(product, device);
+    return made->prepare(options) ? std::move(made) : nullptr;
+  };
+  const auto terms = options.tf32 ? std::nullopt : ProductTerms::of(product, device->arch(), device->processors());
+  if (!terms || terms->workspace_bytes() > kWorkspace) return by_library();
+  const auto by_terms = [&] { return make_product_terms(*terms, product.swapped, device, options.cold); };
+  if (!options.timed) return are_terms_faster(*terms) ? by_terms() : by_library();
+  const DiskCache cache(kTerms, text(device->name(), " cublaslt ", lt().version()));
+  const std::string key = key_of(product, false);
+  std::string known;
+  cache.read(key, known);
+  if (known == kTerms) return by_terms();
+  auto library = by_library();
+  if (library && known == library->library()) return library;
+  auto ours = by_terms();
+  if (!library) return ours;
+  const Arrays arrays(product, device);
+  OperandsKernel* const both[] = {library.get(), ours.get()};
+  const size_t fastest =
+      fastest_of(*device, 2, [&](size_t i) { both[i]->launch(arrays.operands, arrays.workspace.data()); });
+  cache.write(key, both[fastest]->library());
+  return fastest ? std::move(ours) : std::move(library);
 }
 
 }  // namespace neon::cuda

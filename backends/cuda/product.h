@@ -1,5 +1,5 @@
 // Matrix products by cuBLASLt. The heuristic's first algorithm is taken, the same each time; or, where the clock may
-// choose, the fastest of its first few, which is remembered on disk.
+// choose, the fastest of its first few, which is remembered on disk. Its rival in exact f32 is product_terms.cuh.
 #pragma once
 #include <functional>
 
@@ -25,7 +25,7 @@ struct ProductCase {
 // The case of a kernel "matmul".
 ProductCase product_of(const LoweredKernel& kernel, const Graph& graph);
 
-// Null when cuBLASLt does not take the case.
+// Null when nothing takes the case.
 std::unique_ptr<OperandsKernel> make_product(const ProductCase& product, std::shared_ptr<Device> device,
                                              const LibraryOptions& options);
 

@@ -33,4 +33,16 @@ std::string multiply_add_text(DType dtype, int64_t columns, bool a_turned, bool 
               " : \"l\"(a), \"l\"(b), \"r\"(add));\n}\n");
 }
 
+std::string multiply_add_tf32_text(int64_t columns) {
+  const int64_t sums = columns / 2;
+  const auto operand = [](int64_t n) { return text("%", n); };
+  return text("__device__ __forceinline__ void multiply_add(float (&sums)[", sums,
+              "], u32 a0, u32 a1, u32 a2, u32 a3, u64 b, int add) {\n",
+              "  asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, %", sums + 5,
+              ", 0;\\n\"\n    \"wgmma.mma_async.sync.aligned.m64n", columns, "k8.f32.tf32.tf32 {",
+              listed(sums, operand), "}, {", listed(4, [&](int64_t i) { return operand(sums + i); }), "}, %", sums + 4,
+              ", p, 1, 1;\\n}\\n\"\n    : ", listed(sums, [](int64_t i) { return text("\"+f\"(sums[", i, "])"); }),
+              " : ", listed(4, [](int64_t i) { return text("\"r\"(a", i, ")"); }), ", \"l\"(b), \"r\"(add));\n}\n");
+}
+
 }  // namespace neon::cuda

@@ -13,4 +13,7 @@ std::string pair_text(DType dtype);
 // `add`. Both matrices lie in shared memory, row by row, or column by column where they are turned.
 std::string multiply_add_text(DType dtype, int64_t columns, bool a_turned = false, bool b_turned = false);
 
+// multiply_add(sums, a0, a1, a2, a3, b, add): the same in TF32, 8 numbers deep; a lies in registers.
+std::string multiply_add_tf32_text(int64_t columns);
+
 }  // namespace neon::cuda

@@ -7,7 +7,6 @@ namespace neon::cuda {
 
 namespace {
 
-constexpr int kTileArch = 90;  // whose instructions these are
 constexpr int64_t kLeastImages = 8;
 constexpr double kLeastWork = 1e9;  // operations; of less, launches are most of the time
 
