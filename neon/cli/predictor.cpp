@@ -103,8 +103,14 @@ void Predictor::check_steps(Kind kind, const std::string& place) {
     refuse("a mean of its own is subtracted from each step");
 }
 
+// Whether these are sequences of other steps than those of training. A row may also have all numbers of a sample.
+bool Predictor::have_other_steps(const Tensor& samples) const {
+  const bool are_rows = samples.shape().rank() <= stored_.sample.rank();
+  return stored_.sequence && !are_rows && samples.shape()[1] != stored_.sample[0];
+}
+
 Tensor Predictor::run(const Tensor& samples, const std::string& place) {
-  if (stored_.sequence && samples.shape()[1] != stored_.sample[0]) {
+  if (have_other_steps(samples)) {
     const Kind kind{samples.dtype(), 0, samples.shape()[1]};
     if (!programs_.contains(kind)) check_steps(kind, place);
     return run_alike(samples, kind);

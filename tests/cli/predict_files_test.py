@@ -169,6 +169,20 @@ class Files(Case):
         np.save(self.path("x.npy"), x)
         self.assertEqual(self.neon("predict", "m", "d.h5").out, self.neon("predict", "m", "x.npy").out)
 
+    def test_a_row_has_all_numbers_of_a_sequence(self):
+        x = np.random.default_rng(3).normal(0, 1, (5, 8, 4)).astype("f4")
+        np.savez(self.path("d.npz"), x_train=x, y_train=np.arange(5) % 2)
+        layers = "[GRU: {output_size: 3, init: GlorotUniform}, RecurrentLast, Affine: {nout: 2, init: Kaiming, activation: Softmax}]"
+        spec = self.write("q.yaml", "dataset: {NPZ: {path: d.npz, sequences: true}}\nlayers: " + layers + SPEC[SPEC.index("\ncost:"):])
+        self.neon("-r", "1", "-s", "m", spec)
+        np.save(self.path("x.npy"), x)
+        rows = x.reshape(5, -1)
+        for name, count in (("all", 5), ("one", 1)):
+            np.savetxt(self.path(f"{name}.csv"), rows[:count], delimiter=",", fmt="%.9g")
+        expected = self.neon("predict", "m", "x.npy").out.splitlines()
+        self.assertEqual(self.neon("predict", "m", "all.csv").out.splitlines(), expected)
+        self.assertEqual(self.neon("predict", "m", "one.csv").out.splitlines(), expected[:-4])
+
     def test_memory_does_not_grow_with_the_number_of_images(self):
         self.trained()
         content = support.png(self.picture(1))
