@@ -36,8 +36,18 @@ struct ComparedRun {
   Texts results;  // best values by column of results.csv
 };
 
-// "2.93e-02 (8)": the best value of each result with its epoch; of metrics that count better upwards the largest. Costs
-// of the nets of earlier phases are others, and do not count.
+// The column of the cost of the set whose result is in the column `of`; past the end without one.
+size_t cost_column(const std::vector<std::string>& names, const std::string& of) {
+  const std::string set = of.substr(0, of.find('_'));
+  return size_t(std::ranges::find(names, set == "train" ? "train_eval_cost" : set + "_cost") - names.begin());
+}
+
+double cell_number(const std::vector<std::string>& line, size_t column) {
+  return column < line.size() && !line[column].empty() ? std::atof(line[column].c_str()) : std::nan("");
+}
+
+// "2.93e-02 (8)": the best value of each result with its epoch; of metrics that count better upwards the largest. The
+// cost decides between epochs of equal values. Costs of the nets of earlier phases are others, and do not count.
 Texts best_results(const std::string& table, const Experiment& experiment) {
   std::set<std::string> rising;
   for (const Metric::Result& result : experiment.results())
@@ -50,14 +60,16 @@ Texts best_results(const std::string& table, const Experiment& experiment) {
   Texts out;
   for (size_t k = kFirstResult; k < names.size(); ++k) {
     const bool rises = rising.contains(names[k].substr(names[k].find('_') + 1));
-    double best = std::nan("");
+    const size_t costs = cost_column(names, names[k]);
+    double best = std::nan(""), best_cost = best;
     std::string epoch, any;
     for (size_t row = 1; row < lines.size(); ++row) {
       if (k >= lines[row].size() || lines[row][k].empty() || std::atoll(lines[row][0].c_str()) <= before) continue;
       any = lines[row][k];
-      const double value = std::atof(any.c_str());
-      if (!std::isfinite(value) || !(epoch.empty() || (rises ? value > best : value < best))) continue;
-      best = value, epoch = lines[row][0];
+      const double value = std::atof(any.c_str()), cost = cell_number(lines[row], costs);
+      const bool is_better = rises ? value > best : value < best, wins_tie = value == best && cost < best_cost;
+      if (!std::isfinite(value) || !(epoch.empty() || is_better || wins_tie)) continue;
+      best = value, best_cost = cost, epoch = lines[row][0];
     }
     if (!any.empty())
       out.emplace_back("best " + names[k], epoch.empty() ? any : text(formatted("%.6g", best), " (epoch ", epoch, ")"));

@@ -87,6 +87,8 @@ class ObjectiveWatch : public Callback {
     line["better"] = rises_ ? "higher" : "lower";
     const auto found = results.find(metric_);
     line["objective"] = found != results.end() && std::isfinite(found->second) ? Json(found->second) : Json();
+    const auto cost = results.find("cost");  // which decides between trials of equal objectives
+    if (metric_ != "cost" && cost != results.end() && std::isfinite(cost->second)) line["cost"] = cost->second;
   }
   int64_t epoch() const { return epoch_; }
   void of_set(const std::string& name) { set_ = name; }

@@ -158,6 +158,8 @@ class Search {
       trial.epochs = line.value("epochs", int64_t(0));
       trial.cause = line.value("cause", "");
       if (finite) trial.objective = number->get<double>();
+      if (const auto cost = line.find("cost"); cost != line.end() && cost->is_number())
+        trial.cost = cost->get<double>();
       trial.status = status == "done" && finite ? Trial::Status::done
                      : status == "diverged"     ? Trial::Status::diverged
                                                 : Trial::Status::failed;

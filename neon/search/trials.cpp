@@ -29,6 +29,7 @@ constexpr std::pair<const char*, Status> kStatuses[] = {{"running", Status::runn
 Json row_of(const Trial& trial) {
   Json row = {{"trial", trial.number}, {"status", name_of(trial.status)}};
   row["objective"] = trial.objective ? Json(*trial.objective) : Json();
+  if (trial.cost) row["cost"] = *trial.cost;
   row["values"] = json_of(trial.values);
   row["seed"] = trial.seed;
   row["epochs"] = trial.epochs;
@@ -52,6 +53,7 @@ Trial trial_of(const Json& row) {
   out.seconds = row.at("seconds");
   out.curve = row.at("curve");
   if (!row.at("objective").is_null()) out.objective = row.at("objective").get<double>();
+  if (row.contains("cost")) out.cost = row.at("cost").get<double>();  // older searches have none
   out.cause = row.value("cause", "");
   return out;
 }
@@ -127,7 +129,9 @@ const Trial* TrialFolder::best() const {
   const Trial* out = nullptr;
   for (const Trial& trial : trials_) {
     if (trial.status != Status::done || !trial.objective) continue;
-    if (!out || objective_.cost(*trial.objective) < objective_.cost(*out->objective)) out = &trial;
+    const bool wins_tie =
+        out && trial.objective == out->objective && trial.cost && out->cost && *trial.cost < *out->cost;
+    if (!out || wins_tie || objective_.cost(*trial.objective) < objective_.cost(*out->objective)) out = &trial;
   }
   return out;
 }

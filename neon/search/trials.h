@@ -19,6 +19,7 @@ struct Trial {
   uint64_t seed = 0;
   Status status = Status::running;
   std::optional<double> objective;                // the last of the curve
+  std::optional<double> cost;                     // of the same evaluation, where the objective is another result
   std::vector<std::pair<int64_t, double>> curve;  // epochs done, objective
   int64_t epochs = 0;
   double seconds = 0;
@@ -48,7 +49,8 @@ class TrialFolder {
   void save() const;
   // A file's name in the folder.
   std::string file(const std::string& name) const { return folder_ + "/" + name; }
-  // The best trial that was trained to its end; null without one.
+  // The best trial that was trained to its end, of equal ones that of the lower cost, or else the first; null without
+  // one.
   const Trial* best() const;
 
  private:

@@ -21,7 +21,8 @@ struct EarlyStopParams {
     p("watch", &EarlyStopParams::watch,
       "Result to watch: cost, or a metric by its name in the results, as in watch: Top1Misclass. The metric decides "
       "whether less or more is better.");
-    p("restore_best", &EarlyStopParams::restore_best, "Ends the run with the weights of its best evaluation.");
+    p("restore_best", &EarlyStopParams::restore_best,
+      "Ends the run with the weights of its best evaluation; the lower cost decides between equal ones.");
   }
 };
 
@@ -47,15 +48,15 @@ class EarlyStop : public Parametrized<Callback, EarlyStopParams> {
   void epoch_end(EpochEnd& end) override {
     if (end.results.empty()) return;
     const double watched = end.results.at(params.watch), now = rises_ ? -watched : watched;
+    const double cost = end.results.at("cost");
     if (std::isnan(best_) || now < best_ - params.min_delta) {
-      best_ = now;
-      best_epoch_ = double(end.epoch);
       waited_ = 0;
-      if (params.restore_best)
-        for (const auto& [name, tensor] : end.variables.all()) keep(name, tensor);
-    } else if (++waited_; ended_run()) {
-      end.message = text("stopped early: ", params.watch, " has not improved for ", params.patience, " evaluations");
+      note_best(end, now, cost);
+      return;
     }
+    if (now == best_ && cost < best_cost_) note_best(end, now, cost);  // the run still waits for an improvement
+    if (++waited_; ended_run())
+      end.message = text("stopped early: ", params.watch, " has not improved for ", params.patience, " evaluations");
   }
 
   bool ended_run() const override { return waited_ >= double(params.patience); }
@@ -75,10 +76,16 @@ class EarlyStop : public Parametrized<Callback, EarlyStopParams> {
 
   std::string subject() const override { return params.watch; }
   std::map<std::string, double> state() const override {
-    return {{"best", best_}, {"epoch", best_epoch_}, {"waited", waited_}, {"restored", double(restored_)}};
+    return {{"best", best_},
+            {"best_cost", best_cost_},
+            {"epoch", best_epoch_},
+            {"waited", waited_},
+            {"restored", double(restored_)}};
   }
   void restore(const std::map<std::string, double>& state) override {
     best_ = state.at("best");
+    const auto cost = state.find("best_cost");  // older checkpoints have none
+    best_cost_ = cost == state.end() ? NAN : cost->second;
     best_epoch_ = state.at("epoch");
     waited_ = state.at("waited");
     restored_ = state.at("restored") != 0;
@@ -97,6 +104,12 @@ class EarlyStop : public Parametrized<Callback, EarlyStopParams> {
       fail(ErrorKind::data, "the checkpoint has ", name, " for EarlyStop to restore as ", tensor.dtype(), " ",
            tensor.shape(), ", and the net as ", here.dtype(), " ", here.shape(), "; go on from another checkpoint");
   }
+  void note_best(const EpochEnd& end, double now, double cost) {
+    best_ = now, best_cost_ = cost;
+    best_epoch_ = double(end.epoch);
+    if (params.restore_best)
+      for (const auto& [name, tensor] : end.variables.all()) keep(name, tensor);
+  }
   void keep(const std::string& name, const Tensor& tensor) {
     Tensor& copy = kept_[name];
     if (copy.empty()) copy = tensor.clone();
@@ -113,7 +126,7 @@ class EarlyStop : public Parametrized<Callback, EarlyStopParams> {
     restored_ = !restored_;
   }
   bool rises_ = false;  // what it watches, of a net that gets better
-  double best_ = NAN, best_epoch_ = 0, waited_ = 0;
+  double best_ = NAN, best_cost_ = NAN, best_epoch_ = 0, waited_ = 0;
   bool restored_ = false;  // kept_ holds the last weights, the net the best
   std::map<std::string, Tensor> kept_;
 };

@@ -31,6 +31,29 @@ class BestNet(support.Case):
             self.assertLess(first[2], min(rows)[2])
             self.assertIn(f"best: {run}/best.safetensors, epoch {min(rows)[2]}, Top1Misclass {100 * min(rows)[0]:.2f} %", out)
 
+    def test_early_stop_restores_the_lowest_cost_of_equal_metrics(self):
+        """Also in a run that stops amid epochs of equal metrics; equal metrics use up the patience all the same."""
+        self.write("t.csv", "x,z,y\n" + "".join(f"{(-1) ** i * (1 + i % 7 / 10)},{i * 7 % 11},{'ab'[i % 2]}\n" for i in range(60)))
+        spec = self.write("s.yaml", "dataset: {CSV: {path: t.csv, test: 0.2}}\nlayers: [Affine: {nout: 2, init: Kaiming, activation: Softmax}]\n"
+                          "cost: CrossEntropyMulti\noptimizer: {SGD: {learning_rate: 0.1}}\nbatch_size: 16\nepochs: 30\n"
+                          "metrics: [Misclassification]\ncallbacks: [EarlyStop: {watch: Top1Misclass, patience: 99}]\n")
+        said = self.neon("-r", "1", spec, "-H", "99", "-s", "all.safetensors").err
+        with open(self.path("runs/s-1/results.csv"), newline="") as file:
+            rows = [(float(row["test_Top1Misclass"]), float(row["test_cost"]), int(row["epoch"])) for row in csv.DictReader(file)]
+        equal = [row for row in rows if row[0] == min(rows)[0]]
+        best = min(rows)[2]
+        self.assertGreater(best, equal[2][2], equal)
+        self.assertIn(f"restored the weights of epoch {best}, the best by Top1Misclass", said)
+        self.assertIn(f"(epoch {best})", next(line for line in self.neon("compare", "runs/s-1", "runs/s-1").out.splitlines() if "best test_Top1Misclass" in line))
+        straight = self.values("runs/s-1/best.safetensors")
+        self.neon("-r", "1", spec, "-e", str(equal[2][2]), "--set", "callbacks=[EarlyStop: {watch: Top1Misclass, patience: 99, restore_best: false}]")
+        self.neon("-r", "1", spec, "-e", str(equal[2][2]))
+        self.assertIn(f"restored the weights of epoch {best}", self.neon("resume", "runs/s-3", "-e", "30").err)
+        weights = {name: value for name, value in self.values("runs/s-3/last.safetensors").items() if not name.startswith("callback")}
+        self.assertEqual({name: straight[name] for name in weights}, weights)
+        said = self.neon("-r", "1", spec, "--set", "callbacks=[EarlyStop: {watch: Top1Misclass, patience: 2}]").err
+        self.assertIn("stopped early: Top1Misclass has not improved for 2 evaluations", said)
+
     def test_save_best_state_copies_the_best_net(self):
         """Epoch 1 is the best: the rate is far too high."""
         spec = self.spec(callbacks="[SaveBestState: {path: kept/best.prm}]", epochs=5)

@@ -47,6 +47,28 @@ TEST_CASE("trials are read back as they were written", "[search]") {
   CHECK(read.best() == nullptr);  // no trial was trained to its end
 }
 
+TEST_CASE("the lower cost decides between trials of equal objectives", "[search]") {
+  TempFolder folder;
+  const std::string path = folder / "found";
+  {
+    TrialFolder written(path, settings("random"));
+    for (const auto& [objective, cost] : {std::pair{0.1, std::optional(0.9)},
+                                          {0.1, std::optional(0.5)},
+                                          {0.1, std::nullopt},
+                                          {0.2, std::optional(0.1)}}) {
+      Trial trial;
+      trial.number = int64_t(written.trials().size()) + 1;
+      trial.status = Trial::Status::done, trial.objective = objective, trial.cost = cost;
+      written.trials().push_back(trial);
+    }
+    written.save();
+  }
+  TrialFolder read(path, settings("random"));
+  CHECK(read.best()->number == 2);
+  read.trials()[1].cost.reset();  // as an older search stored it
+  CHECK(read.best()->number == 1);
+}
+
 TEST_CASE("the best trial is that of the objective's direction", "[search]") {
   TempFolder folder;
   TrialFolder trials(folder / "found", settings("random"));
