@@ -83,6 +83,12 @@ char find_decimal(std::string_view content, char delimiter, const std::string& d
   return split.clear_commas > 0 && split.points == 0 ? ',' : '.';
 }
 
+std::string point_among_commas(std::string_view cell) {
+  return text(in_quotes(cell),
+              " has a point, and decimals of this table have commas; write digits with a decimal comma ",
+              "alone, as in 1234,5");
+}
+
 std::string other_decimal_text(std::string_view cell, char decimal) {
   const char other = decimal == ',' ? '.' : ',';
   double value = 0;

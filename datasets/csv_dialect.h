@@ -26,6 +26,9 @@ std::string other_delimiter_text(std::string_view content, char delimiter);
 // Whether a number with one mark may be a whole number in groups, as 1,100.
 bool may_be_grouped(std::string_view number, char mark);
 
+// "'1.234' has a point, and ...": the message about a number with a point in a table of decimal commas.
+std::string point_among_commas(std::string_view cell);
+
 // "; this table has decimal commas: ..." for a cell that is a number with the other decimal character; else "".
 std::string other_decimal_text(std::string_view cell, char decimal);
 

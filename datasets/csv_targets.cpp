@@ -4,6 +4,7 @@
 #include <set>
 
 #include "datasets/column_code.h"
+#include "datasets/csv_dialect.h"
 #include "datasets/f32_steps.h"
 #include "datasets/reconstruction.h"
 #include "datasets/series_table.h"
@@ -22,10 +23,7 @@ FailAtLabel fail_in(const Table& table, size_t k) {
 }
 
 [[noreturn]] void fail_at_point(const Table& table, size_t k, size_t row) {
-  table.fail_at_target(row, k,
-                       text(table.target_text(k), ": ", in_quotes(table.targets[k][row]),
-                            " has a point, and decimals of this table have commas; write digits with a decimal comma ",
-                            "alone, as in 1234,5"));
+  table.fail_at_target(row, k, text(table.target_text(k), ": ", point_among_commas(table.targets[k][row])));
 }
 
 std::string_view trimmed(std::string_view of) {
@@ -218,6 +216,8 @@ void CsvTargets::take_labels(const Table& table, size_t k, auto&& put) const {
 void CsvTargets::take_numbers(const Table& table, size_t k, auto&& put) const {
   double value = 0;
   const auto advice = [&](std::string_view cell) {
+    if (const std::string other = table.decimal == '.' ? other_decimal_text(cell, '.') : ""; !other.empty())
+      return other;
     if (several_) return text("; targets: {", columns_[k].target.name, ": classes} takes texts");
     return std::string(boolean_of(cell) < 0 ? "" : kBooleanTarget);
   };

@@ -52,7 +52,7 @@ struct ListParams : ImageParams {
       "Columns behind the files to predict in place of one class, by name or index. Each has an output of its own "
       "(`outputs` of the spec). Kinds are number, classes, and labels, of which a cell has any number, as in "
       "red;round. "
-      "Example: {age: number, breed: classes}.",
+      "Example: {age: number, breed: classes}. Numbers may have decimal commas throughout, between semicolons or tabs.",
       one_of({"number", "classes", "labels"}));
     p("standardize", &ListParams::standardize,
       "Brings targets that are numbers to mean 0 and deviation 1, measured on the training images; neon predict turns "
@@ -82,6 +82,8 @@ struct List {
     return ',';
   }
   CsvReader reader() const { return {content, delimiter(), path}; }
+  // `earlier` is the decimal character of the list of training images, for that of test images.
+  CsvDialect dialect(char earlier) const { return find_dialect(content, path, {delimiter()}, "auto", earlier); }
 };
 
 // A line of a list, which is borrowed.
@@ -122,7 +124,7 @@ std::string mend_of_name(const std::string& name, const std::set<std::string>& k
 }
 
 void read_list(List& list, const ListTargets& targets, const std::string& header, const std::set<std::string>& known,
-               std::vector<Entry>& out) {
+               std::vector<Entry>& out, char decimal_earlier = '\0') {
   CsvReader reader = list.reader();
   std::vector<CsvCell> cells;
   std::optional<Entry> head;
@@ -135,7 +137,8 @@ void read_list(List& list, const ListTargets& targets, const std::string& header
                 cells[1].at};
     const bool there = known.contains(entry.file);
     const bool is_header = first && (header == "true" || !there) && is_list_header(header, reader, entry);
-    if (first && !targets.empty()) list.cells.emplace(targets, reader, list.path, list.delimiter(), cells, is_header);
+    if (first && !targets.empty())
+      list.cells.emplace(targets, reader, list.path, list.dialect(decimal_earlier), cells, is_header);
     if (is_header) {
       head = std::move(entry);
       continue;
@@ -149,6 +152,7 @@ void read_list(List& list, const ListTargets& targets, const std::string& header
            unclear_header(text("its class ", in_quotes(head->label), " is the class of another line")));
     out.push_back(std::move(entry));
   }
+  if (list.cells) list.cells->check_groups(reader);
 }
 
 // The classes of a set's lists.
@@ -283,7 +287,8 @@ class ImageList : public Parametrized<Dataset, ListParams> {
     if (!params.test_list.empty()) {
       test.emplace(find_data_file(params.test_list, context), root, LabelledImage::test);
       out.listed_before = int64_t(entries.size());
-      read_list(*test, params.targets, header, known, entries);
+      const char decimal = train.cells ? train.cells->table().decimal : '\0';
+      read_list(*test, params.targets, header, known, entries, decimal);
       const bool named = std::ranges::all_of(params.targets, [](const auto& target) {
         return target.first.find_first_not_of("0123456789") != std::string::npos;
       });

@@ -23,10 +23,11 @@ bool has_names(const ListTargets& targets) {
   return std::ranges::any_of(targets, [](const auto& target) { return index_of(target.first) < 0; });
 }
 
-ListCells::ListCells(const ListTargets& targets, const CsvReader& reader, const std::string& path, char delimiter,
+ListCells::ListCells(const ListTargets& targets, const CsvReader& reader, const std::string& path, CsvDialect dialect,
                      const std::vector<CsvCell>& head, bool is_header) {
   table_.path = path;
-  table_.delimiter = delimiter;
+  table_.delimiter = dialect.delimiter;
+  table_.decimal = dialect.decimal;
   table_.columns = head.size();
   if (is_header) table_.names = header_names(head, reader);
   for (const auto& [key, kind] : targets) {
@@ -44,8 +45,10 @@ ListCells::ListCells(const ListTargets& targets, const CsvReader& reader, const 
     if (std::ranges::count(table_.target_columns, size_t(column)))
       fail_about("dataset", "targets: column ", in_quotes(key), " of ", path, " is given twice");
     table_.target_columns.push_back(size_t(column));
+    is_number_.push_back(kind == name_of(TargetKind::number));
   }
   table_.targets.resize(targets.size());
+  seen_.resize(targets.size());
 }
 
 void ListCells::add(const CsvReader& reader, const std::vector<CsvCell>& cells) {
@@ -54,9 +57,29 @@ void ListCells::add(const CsvReader& reader, const std::vector<CsvCell>& cells) 
                    text("expected ", table_.columns, " cells as in the first line, found ", cells.size()));
   for (size_t k = 0; k < table_.target_columns.size(); ++k) {
     const CsvCell& cell = cells[table_.target_columns[k]];
-    table_.unescaped.push_back({std::make_unique<const std::string>(cell.text), cell.at});
+    const bool has_comma = table_.decimal == ',' && is_number_[k];
+    std::string own = has_comma ? with_point(reader, cell, k) : std::string(cell.text);
+    table_.unescaped.push_back({std::make_unique<const std::string>(std::move(own)), cell.at});
     table_.targets[k].push_back(*table_.unescaped.back().text);
   }
+}
+
+std::string ListCells::with_point(const CsvReader& reader, const CsvCell& cell, size_t k) {
+  std::string out(cell.text);
+  double value = 0;
+  if (out.find('.') != out.npos && parse_number(out, value))
+    reader.fail_at(cell.at, text(table_.target_text(k), ": ", point_among_commas(out)));
+  seen_[k].add(cell.text, cell.at, ',');
+  const size_t comma = out.find(',');
+  if (comma != out.npos && parse_number(out, value, ',')) out[comma] = '.';
+  return out;
+}
+
+void ListCells::check_groups(const CsvReader& reader) const {
+  for (size_t k = 0; k < seen_.size(); ++k)
+    if (seen_[k].are_unclear())
+      reader.fail_at(seen_[k].place, text(table_.target_text(k), ": ", seen_[k].question(','),
+                                          ", and decimals in every row, as 366,0"));
 }
 
 std::string ListCells::left_out() const {

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "datasets/csv.h"
+#include "datasets/csv_dialect.h"
+#include "datasets/csv_meant.h"
 #include "datasets/csv_targets.h"
 #include "datasets/image_samples.h"
 
@@ -21,10 +23,12 @@ bool has_names(const ListTargets& targets);
 class ListCells {
  public:
   // `head` is the first line of the list, whether it is a header or not; `reader` reads it, for messages.
-  ListCells(const ListTargets& targets, const CsvReader& reader, const std::string& path, char delimiter,
+  ListCells(const ListTargets& targets, const CsvReader& reader, const std::string& path, CsvDialect dialect,
             const std::vector<CsvCell>& head, bool is_header);
-  // Throws a data error for a line of more or fewer cells than the first.
+  // Throws a data error for a line of more or fewer cells than the first, and for a decimal point among decimal commas.
   void add(const CsvReader& reader, const std::vector<CsvCell>& cells);
+  // Throws a data error where decimal commas may stand between groups of three digits.
+  void check_groups(const CsvReader& reader) const;
   const Table& table() const { return table_; }
   // Reads the file, so that messages tell places in it.
   void know_file() { table_.file = std::make_shared<TextFile>(table_.path); }
@@ -32,7 +36,11 @@ class ListCells {
   std::string left_out() const;
 
  private:
+  // A number with the point in place of the comma.
+  std::string with_point(const CsvReader& reader, const CsvCell& cell, size_t k);
   Table table_;
+  std::vector<bool> is_number_;    // by target
+  std::vector<SeenNumbers> seen_;  // by target, of a list with decimal commas
 };
 
 // The targets of all images, those of the training list first.

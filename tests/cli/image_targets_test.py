@@ -68,6 +68,39 @@ class ImageTargets(Case):
         again = json.loads(self.neon("eval", "m", "test.csv", "--format", "json").out)
         self.assertEqual(again, results)
 
+    def test_decimal_commas_are_those_of_tables(self):
+        self.write_lists()
+        eval_ = ["eval", "m", "--format", "json"]
+        self.neon("-r", "1", "-s", "m", self.write("s.yaml", SPEC))
+        results = json.loads(self.neon(*eval_).out)
+        test, commas = self.read("test.csv").decode(), {}
+        for name in "list", "test":
+            rows = [line.split(",") for line in self.read(f"{name}.csv").decode().splitlines()]
+            commas[name] = "".join(";".join([*row[:1], row[1].replace(".", ","), *row[2:4], f'"{row[4]}"']) + "\n" for row in rows)
+            self.write(f"{name}.csv", commas[name])
+        self.neon("-r", "1", "-s", "m", "--overwrite", "s.yaml")
+        self.assertEqual(json.loads(self.neon(*eval_).out), results)
+        self.assertEqual(json.loads(self.neon(*eval_[:2], "test.csv", *eval_[2:]).out), results)
+        self.write("test.csv", test)  # with points alone, and commas between cells
+        self.assertEqual(json.loads(self.neon(*eval_[:2], "test.csv", *eval_[2:]).out), results)
+        lines = commas["test"].splitlines()
+        age = lines[2].split(";")[1]
+        cases = [(age.replace(",", "."), f"the target 'age': '{age.replace(',', '.')}' has a point, and decimals of this table have commas"),
+                 ("red", "the target 'age': expected a number, found 'red'")]
+        for cell, says in cases:
+            self.write("test.csv", "\n".join([*lines[:2], lines[2].replace(age, cell), *lines[3:]]) + "\n")
+            self.refused(3, "check", "s.yaml", says=["test.csv:3:", says])
+        self.write("test.csv", commas["test"])
+        self.write("list.csv", commas["list"].replace(";x;", ";1.5;", 1))
+        self.refused(3, "check", "s.yaml", says=["list.csv:2:", "this table has decimal points: write the number so"])
+        ages = [line.split(";")[1] for line in commas["list"].splitlines()[1:]]
+        grouped = commas["list"]
+        for i, other in enumerate(ages):
+            grouped = grouped.replace(other, "3,518" if i == 4 else str(300 + i))
+        self.write("list.csv", grouped)
+        self.refused(3, "check", "s.yaml", says=["list.csv:6:", "the target 'age': '3,518' may be 3518, as its other numbers are whole and below 1000",
+                                                 "and decimals in every row, as 366,0"])
+
     def test_the_worst_samples_are_those_of_the_highest_cost(self):
         del self.environment["NEON_NO_RUN_FOLDER"]
         parts = self.write_lists()
