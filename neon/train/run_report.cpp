@@ -117,7 +117,10 @@ void RunReport::progress(const Position& position, double waited) {
   line_.step(state);
 }
 
-void RunReport::end_steps(double waited) { clock_.read(waited); }
+double RunReport::end_steps(double waited) {
+  clock_.read(waited);
+  return clock_.took;
+}
 
 void RunReport::evaluation(int64_t epoch, const std::map<std::string, double>& results, double seconds) {
   if (log_) log_->evaluation(epoch, results, seconds);
@@ -125,9 +128,10 @@ void RunReport::evaluation(int64_t epoch, const std::map<std::string, double>& r
 
 void RunReport::epoch_metrics(const Position& position, const MeanCosts& costs, double rate,
                               const std::map<std::string, double>& results) {
-  if (log_) log_->epoch(position, costs, rate, clock_.took);
+  if (log_) log_->epoch(position, costs, rate, position.epoch_seconds);
   if (!results_) return;
-  if (const std::string warning = results_->add(position, costs, rate, clock_.took, results); !warning.empty())
+  if (const std::string warning = results_->add(position, costs, rate, position.epoch_seconds, results);
+      !warning.empty())
     message(warning);
 }
 

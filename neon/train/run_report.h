@@ -34,13 +34,14 @@ class RunReport {
   void flush_metrics_file();
   void take_metrics_messages();
 
-  // An epoch's steps begin, go on, end. `waited`: seconds that all steps of the run so far waited for data.
+  // An epoch's steps begin, or go on after a stop, and end. `waited`: seconds that all steps of the run so far waited
+  // for data. The end returns the seconds since their begin.
   void begin_steps(const Position& position, double waited);
   void step(int64_t step, double cost);
   // The step of a rule's second player.
   void player(int64_t step, double cost);
   void progress(const Position& position, double waited);
-  void end_steps(double waited);
+  double end_steps(double waited);
   void evaluation(int64_t epoch, const std::map<std::string, double>& results, double seconds);
   // The epoch that `position` has just completed: its numbers go to the metrics file, then its line to people.
   void epoch_metrics(const Position& position, const MeanCosts& costs, double rate,

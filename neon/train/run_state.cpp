@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -11,6 +10,7 @@
 #include "neon/core/stored_spec.h"
 #include "neon/spec/yaml.h"
 #include "neon/train/own_key.h"
+#include "neon/train/position_json.h"
 
 namespace neon {
 
@@ -19,106 +19,6 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kEarlierPhases = "neon.earlier_phases";
-
-// JSON has no NaN; numbers travel as the shortest text that reads back.
-std::string exact(double value) { return number(value); }
-
-json exact_numbers(const std::vector<double>& values) {
-  json out = json::array();
-  for (const double value : values) out.push_back(exact(value));
-  return out;
-}
-
-double parse_exact(const json& value) {
-  const auto written = value.get<std::string>();
-  char* end = nullptr;
-  const double out = std::strtod(written.c_str(), &end);
-  if (written.empty() || *end) fail(ErrorKind::data, value.dump(), " is no number");
-  return out;
-}
-
-json position_json(const Position& p) {
-  return {{"epoch", p.epoch},
-          {"step_in_epoch", p.step_in_epoch},
-          {"step", p.step},
-          {"cost_sum", exact(p.cost_sum)},
-          {"samples", p.counted},
-          {"output_cost_sums", exact_numbers(p.output_cost_sums)},
-          {"loss_scale", exact(p.loss_scale)},
-          {"good_steps", p.good_steps},
-          {"skipped", p.skipped},
-          {"updates", p.updates},
-          {"spoilt", p.spoilt},
-          {"seed", p.seed},
-          {"seconds", exact(p.seconds)},
-          {"best", p.best ? exact(*p.best) : ""},
-          {"best_cost", p.best_cost ? exact(*p.best_cost) : ""},
-          {"best_epoch", p.best_epoch},
-          {"best_of", p.best_of},
-          {"threads", p.threads},
-          {"ranks", p.ranks},
-          {"timed", p.timed},
-          {"phase", p.phase},
-          {"phase_first", p.phase_first},
-          {"simd", p.simd},
-          {"version", p.version},
-          {"device", p.device},
-          {"cuda", p.cuda},
-          {"data", p.data}};
-}
-
-// A number that the key may have; anything else would go on from nowhere without a word.
-uint64_t whole_number(const json& j, const char* key, uint64_t least, uint64_t most) {
-  const json& value = j.at(key);
-  if (!value.is_number_unsigned() || value.get<uint64_t>() < least || value.get<uint64_t>() > most)
-    fail(ErrorKind::data, key, " is ", value.dump());
-  return value.get<uint64_t>();
-}
-
-double finite_number(const json& j, const char* key, double least) {
-  const double value = parse_exact(j.at(key));
-  if (!std::isfinite(value) || value < least) fail(ErrorKind::data, key, " is ", j.at(key).dump());
-  return value;
-}
-
-Position position_from(const json& j) {
-  constexpr uint64_t kMost = uint64_t(1) << 53;
-  constexpr double kLowest = std::numeric_limits<double>::lowest();
-  Position p;
-  p.epoch = int64_t(whole_number(j, "epoch", 0, 1'000'000'000));
-  p.step_in_epoch = int64_t(whole_number(j, "step_in_epoch", 0, kMost));
-  p.step = int64_t(whole_number(j, "step", 0, kMost));
-  p.cost_sum = finite_number(j, "cost_sum", kLowest);
-  p.counted = int64_t(whole_number(j, "samples", 0, kMost));
-  for (const json& sum : j.value("output_cost_sums", json::array())) {
-    p.output_cost_sums.push_back(parse_exact(sum));
-    if (!std::isfinite(p.output_cost_sums.back())) fail(ErrorKind::data, "output_cost_sums has ", sum.dump());
-  }
-  p.loss_scale = finite_number(j, "loss_scale", 1);
-  p.good_steps = int64_t(whole_number(j, "good_steps", 0, kMost));
-  p.skipped = int64_t(whole_number(j, "skipped", 0, kMost));
-  p.updates = j.contains("updates") ? int64_t(whole_number(j, "updates", 0, uint64_t(p.step))) : -1;
-  p.spoilt = j.value("spoilt", false);
-  p.seed = whole_number(j, "seed", 0, ~uint64_t(0));
-  p.seconds = finite_number(j, "seconds", 0);
-  if (j.contains("best")) {  // older checkpoints do not say
-    if (j.at("best") != "") p.best = finite_number(j, "best", kLowest);
-    if (j.value("best_cost", "") != "") p.best_cost = finite_number(j, "best_cost", kLowest);
-    p.best_epoch = int64_t(whole_number(j, "best_epoch", 0, uint64_t(p.epoch)));
-    p.best_of = j.value("best_of", "");
-  }
-  p.threads = int64_t(whole_number(j, "threads", 1, 1 << 20));
-  if (j.contains("ranks")) p.ranks = int64_t(whole_number(j, "ranks", 1, 1 << 20));
-  p.timed = j.value("timed", false);  // older checkpoints do not say
-  p.phase = j.value("phase", "");
-  p.phase_first = j.contains("phase_first") ? int64_t(whole_number(j, "phase_first", 0, 1'000'000'000)) : 0;
-  p.simd = j.at("simd").get<std::string>();
-  p.version = j.at("version").get<std::string>();
-  p.device = j.value("device", "");
-  p.cuda = j.value("cuda", "");
-  p.data = j.at("data").get<std::string>();
-  return p;
-}
 
 }  // namespace
 
@@ -150,7 +50,7 @@ TensorFile pack_run(const Experiment& experiment, const Setting& resolved, const
   for (size_t k = 0; k < experiment.params.callbacks.size(); ++k) {
     const Callback& callback = *experiment.params.callbacks[k];
     json state = json::object();
-    for (const auto& [name, value] : callback.state()) state[name] = exact(value);
+    for (const auto& [name, value] : callback.state()) state[name] = exact_text(value);
     callbacks.push_back(state);
     for (const auto& [name, tensor] : callback.arrays())
       out.tensors.push_back({text("callback/", k, "/", name), tensor});
@@ -159,7 +59,7 @@ TensorFile pack_run(const Experiment& experiment, const Setting& resolved, const
   out.metadata["neon.options"] = write_yaml(write_params(options));
   const std::string seal = own_seal(out.metadata["neon.spec"], out.metadata["neon.options"]);
   if (!seal.empty()) out.metadata["neon.seal"] = seal;
-  out.metadata["neon.position"] = position_json(position).dump();
+  out.metadata["neon.position"] = write_position(position).dump();
   out.metadata["neon.callbacks"] = callbacks.dump();
   if (!of_earlier_phases.empty()) out.metadata[kEarlierPhases] = json(of_earlier_phases).dump();
   MeaningTexts meaning = write_meaning(data, data.source);
@@ -185,7 +85,7 @@ StoredRun unpack_run(TensorFile file, const std::string& path) {
   const std::string& position = metadata("neon.position");
   const MeaningTexts meaning{metadata("neon.data"), metadata("neon.classes")};
   try {
-    out.position = position_from(json::parse(position));
+    out.position = read_position(json::parse(position));
     out.meaning = read_meaning(meaning);
   } catch (const std::exception& error) {
     fail(ErrorKind::data, path, ": its metadata cannot be read: ", reason_of(error, "they are not those of a run"));
@@ -315,7 +215,7 @@ std::vector<Made<Callback>> stored_callbacks(const StoredRun& run) {
 // The state of the Kth of a checkpoint.
 void restore_callback(Callback& callback, const StoredRun& run, const json& states, size_t k) {
   std::map<std::string, double> state;
-  for (const auto& [name, value] : states.at(k).items()) state[name] = parse_exact(value);
+  for (const auto& [name, value] : states.at(k).items()) state[name] = read_exact(value);
   std::map<std::string, Tensor> arrays;
   const std::string prefix = text("callback/", k, "/");
   for (const NamedTensor& named : run.file.tensors)

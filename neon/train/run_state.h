@@ -28,6 +28,7 @@ struct Position {
   bool spoilt = false;  // a step of the update to come was skipped, so that update will be skipped, too
   uint64_t seed = 0;
   double seconds = 0;               // spent training
+  double epoch_seconds = 0;         // of the steps of the epoch so far, before stops, too
   std::optional<double> best;       // value of the best evaluation so far, by the result that tells (best_result.h)
   std::optional<double> best_cost;  // the cost then; older checkpoints do not say
   int64_t best_epoch = 0;           // epochs done then

@@ -42,6 +42,7 @@ void Trainer::train(const std::function<void()>& settled) {
       settle(settled);
     }
     train_epoch();
+    start_.position.epoch_seconds += report_.end_steps(runner_->feed().waited());
     if (at.step_in_epoch < setup_.steps_per_epoch) return;
     if (!end_epoch()) return;
     const bool goes_on = !finished() && !stop_signal(), saves = goes_on && checkpoints_.due(at);

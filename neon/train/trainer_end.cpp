@@ -11,7 +11,6 @@ namespace neon {
 // False: a signal stopped its evaluation. The epoch's end is then still to come, also for a run that goes on.
 bool Trainer::end_epoch() {
   Position& at = start_.position;
-  report_.end_steps(runner_->feed().waited());
   const MeanCosts costs = mean_costs(at);
   observer_.check_cost(at);
   if (!tuner_.tune(setup_, *phase_, at, variables_, report_.listener())) return false;
@@ -30,6 +29,7 @@ bool Trainer::end_epoch() {
   at.output_cost_sums.clear();
   at.counted = 0;
   report_.epoch_metrics(at, costs, rate, results);
+  at.epoch_seconds = 0;
   EpochEnd end{at.epoch, costs.all, results, variables_, "", rate};
   const auto& callbacks = setup_.experiment.params.callbacks;
   if (!callbacks.empty() && phase_->last) {

@@ -198,7 +198,7 @@ class Damage(Case):
         changes += [{"epoch": 1}, {"step": 15}, {"step_in_epoch": 8}, {"step_in_epoch": 9, "step": 25}]  # 8 an epoch
         changes += [{"threads": value} for value in (0, -1, 2**40)]
         changes += [{"loss_scale": value} for value in ("nan", "inf", "0", "", "1x", 1)]
-        changes += [{"cost_sum": value} for value in ("nan", "-inf", None)] + [{"seconds": "-1"}, {"seed": -1}, {"simd": 4}]
+        changes += [{"cost_sum": value} for value in ("nan", "-inf", None)] + [{"seconds": "-1"}, {"epoch_seconds": "-1"}, {"epoch_seconds": 1}, {"seed": -1}, {"simd": 4}]
         for change in changes:
             with self.subTest(str(change)):
                 path = self.forged(lambda header: header["__metadata__"].update(

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Ctrl-C, SIGTERM and SIGKILL to the running program, and what `resume` makes of it."""
+import csv
 import json
 import os
 import re
@@ -12,7 +13,7 @@ import h5py
 import numpy as np
 
 import support
-from support import NEON, Case, tensors
+from support import NEON, Case, parts, sealed, tensors
 
 # Unless the caller's settings say otherwise.
 TWO_THREADS = {"OMP_NUM_THREADS": "2"} if support.OPENMP == {"OMP_NUM_THREADS": "1"} else {}
@@ -91,6 +92,34 @@ class Signals(Case):
             if "stopped by Ctrl-C" not in out:
                 return
         self.fail("one signal alone finishes its step and says so, and so did two")
+
+    def test_seconds_of_an_epoch_go_on_after_a_stop(self):
+        self.spec(LONG, dataset="{UniformRandom: {ntrain: 40000, ntest: 40, nin: 10, nout: 3}}", epochs="2", callbacks="[]")
+        del self.environment["NEON_NO_RUN_FOLDER"]
+        began = time.monotonic()
+        self.stopped(signal.SIGINT, "-r", "3", "s.yaml", after=0.2)
+        took = time.monotonic() - began
+        content = self.read("runs/s-1/last.safetensors")
+        text, header, _ = parts(content)
+        position = json.loads(header["__metadata__"]["neon.position"])
+        self.assertEqual(position["epoch"], 1)
+        self.assertGreater(float(position["epoch_seconds"]), 0.15)
+        self.assertLess(float(position["epoch_seconds"]), took)
+        for seconds in "1000", None:  # None: a checkpoint of an older neon
+            position.pop("epoch_seconds", None)
+            if seconds:
+                position["epoch_seconds"] = seconds
+            header["__metadata__"]["neon.position"] = json.dumps(position)
+            self.write("runs/s-1/last.safetensors", sealed(header, content[8 + len(text):]))
+            self.neon("resume", "runs/s-1")
+            with h5py.File(self.path("runs/s-1/run.h5")) as file:
+                series = file["time/epoch"][:]
+            with open(self.path("runs/s-1/results.csv")) as file:
+                rows = [float(row["seconds"]) for row in csv.DictReader(file)]
+            np.testing.assert_allclose(rows, series)
+            least = float(seconds or 0)
+            self.assertTrue(least < series[1] < least + 60, series)
+            self.assertLess(series[0], took)
 
     def check_stop_and_resume(self, number, code):
         returned, out = self.stopped(number, *self.options)

@@ -44,6 +44,7 @@ def state(path):
     tensors, metadata = contents(path)
     position = json.loads(metadata["neon.position"])
     position.pop("seconds")
+    position.pop("epoch_seconds", None)
     return position["epoch"], (tensors, position, metadata["neon.callbacks"])
 
 
