@@ -152,8 +152,8 @@ std::string inflate_raw(std::string_view packed, size_t size, bool prefix, const
   return out;
 }
 
-uint32_t crc32_of(std::string_view bytes) {
-  return uint32_t(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+uint32_t crc32_of(std::string_view bytes, uint32_t before) {
+  return uint32_t(crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
 }  // namespace neon

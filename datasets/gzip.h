@@ -63,6 +63,7 @@ std::string inflate_raw(std::string_view packed, size_t size, bool prefix, const
 // The most bytes that `packed` bytes of deflate can become (a ratio of 1032, and the last block).
 int64_t most_inflated(int64_t packed);
 
-uint32_t crc32_of(std::string_view bytes);
+// `before`: the sum of the bytes before them.
+uint32_t crc32_of(std::string_view bytes, uint32_t before = 0);
 
 }  // namespace neon

@@ -12,6 +12,7 @@ namespace neon {
 namespace {
 
 constexpr int64_t kMaxHeader = 1 << 20;  // NumPy itself writes a few hundred bytes
+constexpr int64_t kMostPrefix = 4096;    // of an array in an archive, to read its header from
 
 template <size_t size>
 void reverse_each(char* bytes, size_t count) {
@@ -72,6 +73,11 @@ bool direct_dtype(const NpyHeader& header, DType& out) {
   return false;
 }
 
+// Whether the elements lie as in our memory, as this dtype.
+bool lies_as_ours(const NpyHeader& header, DType& out) {
+  return direct_dtype(header, out) && !header.fortran && (header.order != '>' || header.item == 1);
+}
+
 Tensor widen(const std::string& raw, const NpyHeader& header, const std::string& name) {
   if (header.kind == 'b') {
     Tensor out = cast<uint8_t, uint8_t>(raw, DType::u8, header, name);
@@ -126,8 +132,7 @@ NpyHeader read_npy_header(const ByteSource& source) { return header_of(source, s
 Tensor read_npy(const ByteSource& source) {
   const NpyHeader header = read_npy_header(source);
   DType dtype{};
-  const bool direct = direct_dtype(header, dtype);
-  if (direct && !header.fortran && (header.order != '>' || header.item == 1)) {
+  if (lies_as_ours(header, dtype)) {
     Tensor out(dtype, header.shape);
     source.read_at(header.data_offset, out.data(), out.bytes());
     return out;
@@ -136,7 +141,7 @@ Tensor read_npy(const ByteSource& source) {
   source.read_at(header.data_offset, raw.data(), raw.size());
   if (header.order == '>') to_little_endian(raw.data(), size_t(header.shape.elements()), header.item);
   if (header.fortran && header.shape.rank() > 1) raw = row_major(raw, header.shape, size_t(header.item));
-  if (!direct) return widen(raw, header, source.name());
+  if (!direct_dtype(header, dtype)) return widen(raw, header, source.name());
   Tensor out(dtype, header.shape);
   if (!raw.empty()) std::memcpy(out.data(), raw.data(), raw.size());
   return out;
@@ -170,12 +175,31 @@ const ZipArchive::Member& Npz::require(const std::string& name) const {
 
 NpyHeader Npz::header(const std::string& name) const {
   const auto& found = require(name);
-  const std::string prefix = zip_.read_prefix(found, 4096);
+  const std::string prefix = zip_.read_prefix(found, kMostPrefix);
   return header_of(MemorySource(prefix, file_.name() + ": " + name), found.size);
 }
 
+// Large arrays are mostly stored so, and need no memory beside their own.
+std::optional<Tensor> Npz::read_stored(const ZipArchive::Member& found) const {
+  DType dtype{};
+  NpyHeader header;
+  try {
+    const std::string prefix = zip_.read_prefix(found, kMostPrefix);
+    header = header_of(MemorySource(prefix, found.name), found.size);
+  } catch (const Error&) {  // read() reports it, or another sum before it
+    return {};
+  }
+  if (found.method != 0 || !lies_as_ours(header, dtype)) return {};
+  std::string head(size_t(header.data_offset), '\0');
+  Tensor out(dtype, header.shape);
+  zip_.read_stored(found, head, {static_cast<char*>(out.data()), out.bytes()});
+  return out;
+}
+
 Tensor Npz::read(const std::string& name) const {
-  const std::string content = zip_.read(require(name));
+  const auto& found = require(name);
+  if (std::optional<Tensor> out = read_stored(found)) return *std::move(out);
+  const std::string content = zip_.read(found);
   return read_npy(MemorySource(content, file_.name() + ": " + name));
 }
 

@@ -4,6 +4,7 @@
 //
 // b1 u1 -> u8; i1 -> i8; i2 u2 i4 -> i32; u4 i8 u8 -> i64; f2 -> f16; f4 -> f32; f8 -> f64.
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,7 @@ class Npz {
  private:
   const ZipArchive::Member* member(const std::string& name) const;
   const ZipArchive::Member& require(const std::string& name) const;
+  std::optional<Tensor> read_stored(const ZipArchive::Member& found) const;
   FileSource file_;
   ZipArchive zip_;
 };

@@ -149,6 +149,15 @@ TEST_CASE("a damaged .npz never crashes: each truncation is an error, each flipp
     // Times, versions and other fields that do not matter are few.
     CHECK(found > whole.size() * 6 / 10);
   }
+  // A byte of a stored array, which nothing but its sum can find.
+  std::string damaged = read_file(golden("stored.npz"));
+  const size_t pixels = damaged.find("\x03\x0a\x11\x18");  // as above, 7 i + 3
+  REQUIRE(pixels != damaged.npos);
+  damaged[pixels + 2] = 'x';
+  const Npz archive(dir.write("damaged.npz", damaged));
+  CHECK(error_of([&] { archive.read("x_train"); }) ==
+        "data: " + dir.path() + "/damaged.npz: member 'x_train.npy' is corrupt: its CRC-32 does not match");
+  CHECK(values(archive.read("y_train")) == std::vector<double>{0, 2, 1, 0, 2, 1});
   const std::string text = dir.write("text.npz", "not a zip archive at all");
   CHECK_THAT(error_of([&] { Npz archive(text); }), Catch::Contains("not a zip archive; it looks like text"));
 }
