@@ -25,6 +25,7 @@ class BayesSampler : public Sampler {
 
   std::optional<Point> ask(int64_t trial) override {
     if (free_.empty()) return space_.point({});
+    if (!worst_ && !failed_.empty()) return random_point(space_, seed_, trial);
     if (!search_) begin();
     auto [at, added] = asked_.emplace(trial, search_->get_next_x());
     Point out = space_.point({});
@@ -35,16 +36,18 @@ class BayesSampler : public Sampler {
     return out;
   }
 
-  // A trial without an outcome counts as the worst so far, so that the search keeps away from its point.
+  // A trial without an outcome counts as the worst so far, so that the search keeps away from its point. As long as all
+  // have failed there is no worst, and the next points are drawn.
   void tell(int64_t trial, const Point& point, std::optional<double> outcome) override {
     if (outcome) worst_ = worst_ ? std::max(*worst_, *outcome) : *outcome;
     auto request = asked_.extract(trial);
-    if (!worst_) return;
+    if (!worst_) return failed_.push_back(column(point));
     const double value = -outcome.value_or(*worst_);
     told_.emplace_back(column(point), value);
-    if (request) return request.mapped().set(value);
-    // dlib did not choose the point: it begins anew with all that is known.
-    search_.reset(), asked_.clear();
+    if (request && failed_.empty()) return request.mapped().set(value);
+    // A point that dlib did not choose, or failures that it has not heard of: it begins anew with all that is known.
+    for (const Column& failed : failed_) told_.emplace_back(failed, -*worst_);
+    failed_.clear(), search_.reset(), asked_.clear();
   }
 
  private:
@@ -71,6 +74,7 @@ class BayesSampler : public Sampler {
   const uint64_t seed_;
   std::vector<size_t> free_;                     // ranges of more than one value
   std::vector<dlib::function_evaluation> told_;  // all outcomes
+  std::vector<Column> failed_;                   // points that failed before there was an outcome
   std::unique_ptr<dlib::global_function_search> search_;
   std::map<int64_t, dlib::function_evaluation_request> asked_;  // by trial
   std::optional<double> worst_;

@@ -89,6 +89,37 @@ TEST_CASE("bayes goes on from former trials, several at once, past failures", "[
   }
   CHECK(best < 0.03);
 }
+
+TEST_CASE("bayes leaves its first point where trials fail, and finds what is beside them", "[search]") {
+  const Quadratic problem;
+  const auto fails = [&](const Point& point) { return value(problem.space.values(point), "rate") > 5e-3; };
+  // The best of 60 trials, of which those with high rates fail: the middle of the ranges, too.
+  const auto best_of = [&](const std::string& method, uint64_t seed, int64_t& failures) {
+    const auto sampler = find_method(method).make(problem.space, 60, seed);
+    std::set<Point> points;
+    double best = INFINITY;
+    for (int64_t trial = 1; trial <= 60; ++trial) {
+      const Point point = *sampler->ask(trial);
+      points.insert(point);
+      if (trial == 1 && method == "bayes") CHECK(fails(point));
+      failures += fails(point);
+      const double cost = Quadratic::at(problem.space.values(point));
+      if (!fails(point)) best = std::min(best, cost);
+      sampler->tell(trial, point, fails(point) ? std::nullopt : std::optional(cost));
+    }
+    CHECK(points.size() > 50);
+    return best;
+  };
+  double bayes = 0, random = 0;
+  int64_t failed = 0, failed_by_chance = 0;
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    bayes += best_of("bayes", seed, failed) / 10;
+    random += best_of("random", seed, failed_by_chance) / 10;
+  }
+  INFO("means: bayes " << bayes << ", random " << random << "; failures " << failed << ", " << failed_by_chance);
+  CHECK(bayes < random);
+  CHECK(failed < failed_by_chance / 2);
+}
 #else
 TEST_CASE("a build without dlib says so", "[search]") {
   CHECK_THROWS_WITH(find_method("bayes").make(Quadratic().space, 10, 1), Catch::Contains("needs dlib"));
