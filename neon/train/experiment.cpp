@@ -117,8 +117,8 @@ Setting Experiment::resolved(const RunOptions& options) const {
   say("datatype", name_of(data_type(options, params)));
   if (!options.fixed_point.empty()) say("fixed_point", options.fixed_point);
   Setting& phases = *out.find("phases");
-  for (size_t i = 0; i < phases.items.size(); ++i)
-    if (Setting* const layers = phases.items[i].find("layers")) *layers = phases_[i].network->resolved();
+  for (size_t i = first_kept_; i < phases.items.size(); ++i)
+    if (Setting* const layers = phases.items[i].find("layers")) *layers = phases_[i - first_kept_].network->resolved();
   std::erase_if(out.entries, [&](const auto& entry) {
     // Each phase has its own number of epochs.
     if (entry.key == "epochs" || entry.key == "phases") return params.phases.empty() == (entry.key == "phases");

@@ -157,7 +157,10 @@ class Experiment {
   const std::vector<TrainedPhase>& phases() const { return phases_; }
   const TrainedPhase& last_phase() const { return phases_.back(); }
   // A run trains the last phase alone, from initial weights.
-  void keep_last_phase() { phases_.erase(phases_.begin(), phases_.end() - 1); }
+  void keep_last_phase() {
+    first_kept_ += phases_.size() - 1;
+    phases_.erase(phases_.begin(), phases_.end() - 1);
+  }
   std::vector<const Metric*> metrics() const;
   // The cost of the spec, or the sum of those of its outputs; null with a rule.
   const Cost* cost() const { return params.cost ? &*params.cost : cost_of_outputs_.get(); }
@@ -198,6 +201,7 @@ class Experiment {
   std::unique_ptr<const Cost> cost_of_outputs_;
   std::vector<std::unique_ptr<Metric>> of_outputs_;  // metrics
   std::vector<TrainedPhase> phases_;
+  size_t first_kept_ = 0;                   // of the spec's phases
   std::map<std::string, Location> places_;  // of the spec's keys
   bool metrics_given_ = false, default_metric_ = false;
 };

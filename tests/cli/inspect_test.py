@@ -261,6 +261,16 @@ class Inspection(Case):
         self.assertRegex(done.out, r"cost of one batch +[\d.]+ -> [\d.]+")
         self.assertIn("Affine_1", done.out)  # the spec's second layer, which the first phase lacks
 
+
+    def test_bench_of_three_phases_has_the_layers_of_the_last(self):
+        one = "reconstruct: true, cost: MeanSquared, epochs: 1, optimizer: Adam"
+        phases = f"[{{name: wide, {one}, layers: [Affine: {{nout: 4, init: Kaiming}}]}}, " \
+                 f"{{name: narrow, {one}, layers: [Affine: {{nout: 5, init: Kaiming}}]}}, {{name: tuning, epochs: 1}}]"
+        content = re.sub("epochs: \\d+\n", "", support.IRIS)
+        said = self.neon("bench", "-v", "--iterations", "5", self.spec(content, phases=phases, normalize="false"))
+        self.assertIn("note: of 3 phases the last is timed, tuning", said.err)
+        self.assertIn("Affine_1", said.out)
+
     def test_bench_of_a_net_that_trains_by_a_rule(self):
         spec = self.write("rbm.yaml", "dataset: {Digits: {ntrain: 100, ntest: 10}}\nlayers:\n  - RBM: {name: r, nout: 8}\n"
                                       "rule: ContrastiveDivergence\noptimizer: Adam\nbatch_size: 50\nepochs: 1\n")
