@@ -27,6 +27,10 @@ class FormatRuns {
   explicit FormatRuns(const CommandLine& line)
       : line_(line), path_(only_operand(line)), text_(whole_spec(line, path_)) {
     const OpenedSpec spec = open_spec(line, path_);
+    if (!spec.experiment->params.fixed_point.empty())
+      fail(ErrorKind::config, path_,
+           ": fixed_point: neon formats tries all types of numbers; leave the key out, or give ",
+           "--set fixed_point='' and --fixed ", spec.experiment->params.fixed_point);
     RunOptions options = options_of(line, spec);
     choose_backend(line, options, *spec.experiment);
     check_objective(spec, options, line.of_verb.metric);

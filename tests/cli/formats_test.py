@@ -118,7 +118,17 @@ class Formats(Case):
         self.assertIn("s.yaml has changed since neon formats began, and each run reads it; give the command again", err if isinstance(err, str) else err.decode())
         self.assertFalse(os.path.exists(self.path("s-formats/formats.h5")))
 
+    def test_a_range_has_its_middle_in_every_type(self):
+        ranged = IRIS.replace("learning_rate: 0.1", "learning_rate: {search: {log: [0.01, 1]}}")
+        out = [self.neon("formats", self.spec(content, name=name), "-b", "cpu", "-r", "1", "--seeds", "1").out
+               for content, name in ((IRIS, "a.yaml"), (ranged, "b.yaml"))]
+        costs = [{name: row["Top1Misclass"] for name, row in self.table(text).items()} for text in out]
+        self.assertIn("f32", costs[0])
+        self.assertEqual(costs[0], costs[1])
+
     def test_refusals(self):
+        spec = self.spec(fixed_point='"8.4"')
+        self.refused(2, "formats", spec, "-b", "cpu", says="s.yaml: fixed_point: neon formats tries all types of numbers; leave the key out")
         spec = self.spec()
         self.refused(2, "formats", spec, "-d", "f16", says="neon formats tries all types of numbers")
         for wrong in "16", "16.16", "1.0", "x.y", "16.12.3":
