@@ -61,7 +61,7 @@ const std::vector<std::string> kKnownKeys = {
     "dataset",      "augment",   "normalize", "layers",   "cost",        "outputs",       "class_weights",
     "rule",         "optimizer", "freeze",    "phases",   "metrics",     "train_metrics", "callbacks",
     "batch_size",   "epochs",    "shuffle",   "sampling", "buckets",     "accumulate",    "ema",
-    "reset_period", "parallel",  "backend",   "datatype", "fixed_point", "rng_seed"};
+    "reset_period", "parallel",  "backend",   "datatype", "fixed_point", "rng_seed",      "predictions"};
 
 // Keys long enough that a similar word is a misspelling.
 std::vector<std::string> longer_keys() {

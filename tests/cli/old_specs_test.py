@@ -69,7 +69,7 @@ class OldSpecs(Case):
             if key not in ("define", "layers"):
                 self.write("s.yaml", f"layers:\n- {{type: Affine, config: {{nout: 3}}}}\n{key}: {{nothing: that_is_right}}\n")
                 said = self.neon("convert", "s.yaml", code=None)
-                self.assertNotIn("is no key of neon 1.x", said.out, key)
+                self.assertNotIn("is no key of neon 1.x", said.out + said.err, key)
 
     def test_convert_refuses_what_check_refuses(self):
         good = (pathlib.Path(FOLDER) / "1x/mnist_mlp-2.6.yaml").read_text()
