@@ -8,6 +8,7 @@
 #include "datasets/hash.h"
 #include "datasets/shard.h"
 #include "datasets/shard_folder.h"
+#include "datasets/shard_names.h"
 #include "neon/core/paths.h"
 #include "neon/core/random.h"
 #include "neon/core/threads.h"
@@ -116,17 +117,19 @@ class Packer {
     const LabelledImage& labelled = images_[file.index];
     if (labelled.part == LabelledImage::train) sums_.add(image);
     const std::string_view pixels(static_cast<const char*>(image.data()), image.bytes());
-    shard_of(file.index).add(options_.pixels ? pixels : std::string_view(file.content), labelled.label);
+    const size_t shard = shard_of(file.index);
+    shards_[labelled.part][shard].add(options_.pixels ? pixels : std::string_view(file.content), labelled.label);
+    names_[labelled.part][shard].push_back(labelled.name);
   }
 
   // Each part has as many shards as its bytes ask for, taken to be those of its first samples each; a sample's is
   // drawn.
-  ShardWriter& shard_of(size_t index) {
+  size_t shard_of(size_t index) {
     const LabelledImage::Part part = images_[index].part;
     auto& shards = shards_[part];
     if (shards.empty()) open_shards_of(part);
     Stream stream(options_.seed, "pack", index);
-    return shards[stream.below(uint32_t(shards.size()))];
+    return stream.below(uint32_t(shards.size()));
   }
 
   void open_shards_of(LabelledImage::Part part) {
@@ -138,6 +141,7 @@ class Packer {
       number.insert(0, 4 - std::min<size_t>(4, number.size()), '0');
       shards_[part].emplace_back(join_path(folder_, text(kPartNames[part], "-", number, ".shard")));
     }
+    names_[part].resize(size_t(count));
   }
 
   void finish() {
@@ -161,9 +165,19 @@ class Packer {
         shard.keep();
         kept_.push_back(shard.path());
       }
+    for (size_t part = 0; part < 3; ++part) keep_names(part);
     kept_.push_back(join_path(folder_, "index.json"));
     write_shard_index(folder_, result_.index);
     done_ = true;
+  }
+
+  void keep_names(size_t part) {
+    std::vector<std::string> all;
+    for (const std::vector<std::string>& names : names_[part]) all.insert(all.end(), names.begin(), names.end());
+    if (all.empty()) return;
+    result_.index.names[part] = names_file(kPartNames[part]);
+    kept_.push_back(join_path(folder_, result_.index.names[part]));
+    write_shard_names(kept_.back(), all);
   }
 
   static constexpr int64_t kUsualImage = 110'000;  // bytes, as ImageNet's
@@ -178,6 +192,7 @@ class Packer {
   std::vector<std::string> kept_;  // files under their names
   Sums sums_;
   std::array<std::vector<ShardWriter>, 3> shards_;
+  std::array<std::vector<std::vector<std::string>>, 3> names_;  // of the samples of each shard
 };
 
 }  // namespace

@@ -31,6 +31,8 @@ class IndexValue {
     return {file_, place, *found};
   }
 
+  bool has(const char* name) const { return value_.is_object() && value_.contains(name); }
+
   std::vector<IndexValue> items() const {
     if (!value_.is_array()) damaged(file_, place_ + " is no list");
     std::vector<IndexValue> out;
@@ -217,6 +219,12 @@ ShardIndex read_shard_index(const std::string& folder) {
     for (const IndexValue& file : index.at("parts").at(kShardParts[part]).items())
       out.parts[part].push_back({file.at("file").as<std::string>("a text"), file.at("sha256").as<std::string>("a text"),
                                  file.at("samples").whole_number(), file.at("bytes").whole_number()});
+  for (size_t part = 0; part < 3 && index.has("names"); ++part)
+    if (const IndexValue names = index.at("names"); names.has(kShardParts[part])) {
+      out.names[part] = names.at(kShardParts[part]).as<std::string>("a text");
+      if (out.names[part].empty() || out.names[part].find('/') != std::string::npos)
+        fail(ErrorKind::data, path, ": names the file ", in_quotes(out.names[part]), " of names");
+    }
   for (const auto& part : out.parts)
     for (const ShardIndex::File& file : part)
       if (file.name.empty() || file.name.find('/') != file.name.npos || file.samples < 0)
@@ -247,6 +255,8 @@ void write_shard_index(const std::string& folder, const ShardIndex& index) {
     for (const ShardIndex::File& file : index.parts[part])
       files.push_back({{"file", file.name}, {"samples", file.samples}, {"bytes", file.bytes}, {"sha256", file.sha256}});
   }
+  for (size_t part = 0; part < 3; ++part)
+    if (!index.names[part].empty()) json["names"][kShardParts[part]] = index.names[part];
   const std::string path = join_path(folder, "index.json");
   std::FILE* file = std::fopen(path.c_str(), "wbe");
   const std::string content = json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";

@@ -20,6 +20,7 @@ struct ShardIndex {
   std::vector<std::string> classes;
   std::vector<double> means, deviations;   // by channel of the training pixels, from 0 to 1
   std::array<std::vector<File>, 3> parts;  // by LabelledImage::Part
+  std::array<std::string, 3> names;        // files with the names of the samples (shard_names.h); "": no file
   int64_t samples(int part) const;
 };
 

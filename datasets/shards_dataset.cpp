@@ -3,6 +3,8 @@
 
 #include "datasets/gzip.h"
 #include "datasets/shard_folder.h"
+#include "datasets/shard_names.h"
+#include "neon/core/paths.h"
 #include "neon/core/threads.h"
 
 namespace neon {
@@ -70,6 +72,8 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
            (common.folds > 0 || common.validation > 0) && split.size() == reader->size() && i < split.size(); ++i)
         split.groups.push_back(reader->checksum(i));
       split.files = reader;
+      if (const std::string& names = index.names[size_t(part)]; !names.empty())
+        split.paths = shard_names(join_path(data.source, names), reader->size());
     }
     return finish(std::move(data), context);
   }

@@ -70,6 +70,33 @@ class Sheet(support.Case):
             for path, tile in zip(paths, self.tiles("worst.png", 6), strict=True):
                 np.testing.assert_array_equal(tile, png_pixels(self.read(path)), str((dataset, path)))
 
+    def test_samples_of_shards_have_the_names_of_their_files(self):
+        """Held and streamed, and of parts that are drawn; folders of an older neon have no names."""
+        self.neon("data", "pack", "colours", "packed")
+        index = json.loads(self.read("packed/index.json"))
+        self.assertEqual(index["names"], {"train": "train.names.json", "test": "test.names.json"})
+        self.assertEqual(sorted(json.loads(self.read("packed/test.names.json"))), sorted(f"test/{kind}/{i}.png" for kind in ("red", "blue") for i in range(10)))
+        for more, part in ("", "test"), (", stream: true", "test"), (", validation: 0.3", "test"), (", folds: 3, fold: 1", "train"):
+            dataset = f"dataset: {{Shards: {{path: packed, normalize: false{more}}}}}"
+            if "folds" in more:
+                index["parts"]["test"] = []
+                self.write("packed/index.json", json.dumps(index))
+            self.neon("-r", "2", "-s", "d.safetensors", "--overwrite", self.spec(re.sub("dataset.*", dataset, SPEC), "d.yaml"))
+            err = self.neon("eval", "d.safetensors", "--sheet", "worst.png", "--count", "6").err
+            paths = re.findall(rf"(?m)^  ({part}/\w+/\d+\.png): ", err)
+            self.assertEqual(len(set(paths)), 6, err)
+            for path, tile in zip(paths, self.tiles("worst.png", 6), strict=True):
+                np.testing.assert_array_equal(tile, png_pixels(self.read("colours/" + path)), str((more, path)))
+        del index["names"]
+        self.write("packed/index.json", json.dumps(index))
+        self.assertRegex(self.neon("eval", "d.safetensors", "--sheet", "worst.png").err, r"(?m)^  sample \d+: ")
+        index["names"] = {"train": "../train.names.json"}
+        self.write("packed/index.json", json.dumps(index))
+        self.refused(3, "eval", "d.safetensors", says="names the file '../train.names.json' of names")
+        index["names"] = {"train": "short.json"}
+        self.write("packed/index.json", json.dumps(index)), self.write("packed/short.json", '["a.png"]')
+        self.refused(3, "eval", "d.safetensors", "--sheet", "worst.png", says="short.json: expected a list of 80 names of files, found 1")
+
     def test_the_worst_samples_of_a_run(self):
         del self.environment["NEON_NO_RUN_FOLDER"]
         self.write("colours/l.csv", "file,class\n" + "".join(f"train/{kind}/{i}.png,{kind}\n" for i in range(40) for kind in ("red", "blue")))

@@ -159,7 +159,8 @@ TEST_CASE("packing that fails leaves nothing in the way of the next try") {
   CHECK(pack(dir, "there", skipping).left_out == 1);
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(dir / "there")) names.insert(entry.path().filename());
-  CHECK(names == std::set<std::string>{"index.json", "test-0000.shard", "train-0000.shard"});
+  CHECK(names == std::set<std::string>{"index.json", "test-0000.shard", "test.names.json", "train-0000.shard",
+                                       "train.names.json"});
   CHECK(error_of([&] { pack(dir, "there", skipping); }).find("there: is not empty; give a folder") !=
         std::string::npos);
   std::filesystem::create_directory(dir / "busy");
@@ -198,12 +199,14 @@ TEST_CASE("packed images are those of the folder, as files or as pixels") {
                whole = make("ImageFolder", {{"path", dir / "images"}, {"on_bad_sample", "skip"}})->load(offline());
     CHECK(agrees(make("Shards", keys)->check(offline()), data));
     CHECK(data.class_names == whole.class_names);
-    auto sorted = [](const Split& split) {
-      std::multiset<std::vector<double>> out;
+    auto sorted = [&dir](const Split& split) {
+      std::multiset<std::pair<std::string, std::vector<double>>> out;
       for (int64_t i = 0; i < split.size(); ++i) {
         std::vector<double> sample = values(split.inputs.rows(i, 1));
         sample.push_back(split.targets.at(i));
-        out.insert(std::move(sample));
+        std::string name = split.paths->path(split.number(i));
+        if (const std::string images = dir / "images/"; name.starts_with(images)) name.erase(0, images.size());
+        out.emplace(name, std::move(sample));
       }
       return out;
     };
