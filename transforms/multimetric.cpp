@@ -34,6 +34,7 @@ struct MultiMetric : Parametrized<Metric, MultiMetricParams> {
     return params.metric->sums(outputs[size_t(params.index)], t, weight);
   }
   bool keeps_samples() const override { return params.metric->keeps_samples(); }
+  bool of_two_kinds() const override { return params.metric->of_two_kinds(); }
   bool in_own_units(int rules) const override { return params.metric->in_own_units(rules); }
   std::vector<double> finish(const std::vector<std::vector<double>>& sums, double samples) const override {
     return params.metric->finish(sums, samples);

@@ -70,16 +70,10 @@ void check_kept(const CommandLine& line, const KeptOutcome& kept) {
     fail(ErrorKind::config, "option --sheet: it shows the worst samples, and a rule has no cost of each; leave it out");
 }
 
-// Prints what was left out of the data, and why a metric that takes two kinds of samples apart has no value.
+// Prints what was left out of the data, and why a metric has no value.
 void print_notes(const Data& data, const Experiment& experiment, const std::map<std::string, double>& results) {
   for (const std::string& message : left_out_messages(data)) print_message(message);
-  if (!std::isfinite(results.at("cost"))) return;
-  for (const Metric* metric : experiment.metrics())
-    for (const Metric::Result& result : metric->results())
-      if (const auto found = results.find(result.name);
-          metric->of_two_kinds() && found != results.end() && std::isnan(found->second))
-        print_message(
-            text("note: ", result.name, " takes two kinds of samples apart, and these samples are all of one"));
+  for (const auto& [name, why] : undefined_results(results, experiment, "these samples")) print_message("note: " + why);
 }
 
 void print_row(const std::map<std::string, double>& results) {

@@ -227,6 +227,27 @@ std::map<std::string, double> Evaluator::run() {
 
 const char* not_finite_words(double value) { return std::isnan(value) ? "not a number" : "infinite"; }
 
+std::map<std::string, std::string> undefined_results(const std::map<std::string, double>& results,
+                                                     const Experiment& experiment, const std::string& samples) {
+  std::map<std::string, std::string> out;
+  const auto cost = results.find("cost");
+  if (cost == results.end() || !std::isfinite(cost->second)) return out;
+  for (const Metric* const metric : experiment.metrics()) {
+    if (!metric->of_two_kinds() && !metric->of_objects()) continue;
+    for (const Metric::Result& result : metric->results())
+      for (const std::string& of : {std::string(), kOfTraining}) {
+        const auto found = results.find(of + result.name);
+        if (found == results.end() || !std::isnan(found->second)) continue;
+        const std::string whose = of.empty() ? samples : "the evaluated training samples";
+        out[found->first] =
+            metric->of_objects()
+                ? text(found->first, " counts objects that are found, and ", whose, " have none")
+                : text(found->first, " takes two kinds of samples apart, and ", whose, " are all of one");
+      }
+  }
+  return out;
+}
+
 std::string results_text(const std::map<std::string, double>& results, const Experiment& experiment,
                          const std::string& set) {
   std::set<std::string> shares;

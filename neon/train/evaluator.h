@@ -76,6 +76,11 @@ class Evaluator {
 // For what is not finite: "not a number" or "infinite".
 const char* not_finite_words(double value);
 
+// Why results are not a number though the cost is one, by their names: "AUC_POS_1 takes two kinds of samples apart, and
+// SAMPLES are all of one".
+std::map<std::string, std::string> undefined_results(const std::map<std::string, double>& results,
+                                                     const Experiment& experiment, const std::string& samples);
+
 // "Top1Misclass 2.13 %  test cost 0.0712": shares, as the metrics of the experiment say, in percent.
 // `set` is the name of what was evaluated.
 std::string results_text(const std::map<std::string, double>& results, const Experiment& experiment,

@@ -30,6 +30,10 @@ void RunReport::messages(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) message(line);
 }
 
+void RunReport::message_once(const std::string& line) {
+  if (printed_once_.insert(line).second) message(line);
+}
+
 void RunReport::log_settings(uint64_t seed) {
   log(text("neon ", version(), ", seed ", seed));
   log("options: " + write_params(setup_.options).to_string());

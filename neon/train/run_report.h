@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ class RunReport {
   // To people and the log file; to the log file alone.
   void message(const std::string& line) { line_.message(line); }
   void messages(const std::vector<std::string>& lines);
+  // The same, unless the run has printed that line.
+  void message_once(const std::string& line);
   void log(const std::string& line) { line_.log(line); }
   void listing(const std::string& lines) { line_.listing(lines); }
   void log_settings(uint64_t seed);
@@ -67,6 +70,7 @@ class RunReport {
   std::unique_ptr<ResultsTable> results_;
   Clock clock_;
   std::optional<double> recent_cost_;  // running mean of the last steps
+  std::set<std::string> printed_once_;
   std::vector<std::string> left_out_;  // messages so far about samples that were left out
 };
 

@@ -8,6 +8,20 @@
 
 namespace neon {
 
+namespace {
+
+// The results of a set without those that are no numbers for a known cause, which a note says once.
+std::map<std::string, double> defined_results(const RunSetup& setup, const char* set, RunReport& report,
+                                              std::map<std::string, double> results) {
+  for (const auto& [name, why] : undefined_results(results, setup.experiment, text("the ", set, " samples"))) {
+    report.message_once("note: " + why);
+    results.erase(name);
+  }
+  return results;
+}
+
+}  // namespace
+
 // False: a signal stopped its evaluation. The epoch's end is then still to come, also for a run that goes on.
 bool Trainer::end_epoch() {
   Position& at = start_.position;
@@ -38,7 +52,9 @@ bool Trainer::end_epoch() {
   }
   if (const std::string why = sheets_.draw(setup_, at, variables_, report_.listener(), end); !why.empty())
     report_.message(text("warning: ", why));
-  report_.epoch_line(at, costs, results_text(end.results, setup_.experiment, evaluations_->set_name()));
+  const char* const set = evaluations_->set_name();
+  report_.epoch_line(at, costs,
+                     results_text(defined_results(setup_, set, report_, end.results), setup_.experiment, set));
   if (!end.message.empty()) report_.message(end.message);
   observer_.epoch_ended(at, costs.all, *evaluations_);
   if (setup_.ranks) share_left_out(*setup_.ranks, setup_.data.train);
@@ -60,7 +76,9 @@ bool Trainer::end_training() {
   report_.messages(draw_feature_maps(setup_, graphs_.back(), variables_));
   if (!evaluations_->any()) return true;
   if (evaluations_->results().empty()) evaluations_->run(start_.position.epoch);
-  return !evaluations_->results().empty() && evaluations_->run_at_end();
+  if (evaluations_->results().empty() || !evaluations_->run_at_end()) return false;
+  defined_results(setup_, set_at_end(setup_.data).name, report_, evaluations_->at_end());
+  return true;
 }
 
 RunResult Trainer::result_of(int signal, double seconds) {

@@ -206,6 +206,24 @@ class Evaluate(Case):
         self.assertNotIn(note, self.neon("eval", "b", "b.csv").err)
         self.assertIn(note, self.neon("eval", "b", "o.csv").err)
 
+    def test_a_run_says_once_why_a_metric_has_no_value(self):
+        """Test samples of one class; those to train with are of both."""
+        for name, kinds in ("b", "01"), ("o", "1"):
+            self.write(f"{name}.csv", "a,y\n" + "".join(f"{(i * 7 % 11 - 5) / 5},{kinds[i % len(kinds)]}\n" for i in range(40)))
+        spec = self.write("b.yaml", "dataset: {CSV: {path: b.csv, test: o.csv}}\nlayers: [Affine: {nout: 2, activation: Softmax}]\n"
+                          "cost: CrossEntropyMulti\nmetrics: [AUC, Accuracy]\noptimizer: Adam\nepochs: 3\nbatch_size: 8\ntrain_metrics: 20\n")
+        note = "note: AUC_POS_1 takes two kinds of samples apart, and the test samples are all of one\n"
+        said = self.neon("-r", "1", "--eval_freq", "1", spec)
+        self.assertEqual(said.err.count(note), 1, said.err)
+        lines = [line for line in said.err.splitlines() if line.startswith("epoch ")]
+        self.assertEqual(len(lines), 3, said.err)
+        for line in lines:
+            self.assertNotIn("not a number", line)
+            self.assertRegex(line, "train_AUC_POS_1 [0-9.]+ %")
+        both = self.neon("-r", "1", "--eval_freq", "1", spec, "--set", "dataset.CSV.test=0.5")
+        self.assertNotIn("two kinds", both.err)
+        self.assertIn("  AUC_POS_1 ", both.err)
+
     def test_samples_of_a_page_are_in_the_units_of_the_data(self):
         del self.environment["NEON_NO_RUN_FOLDER"]
         rng = np.random.default_rng(7)
