@@ -89,7 +89,9 @@ void Predictor::check_steps(Kind kind, const std::string& place) {
   const int64_t usual = stored_.sample[0];
   const auto refuse = [&](const std::string& why) {
     fail(ErrorKind::data, place, ": its sequences have ", kind.held, " steps, and the net was trained with ", usual,
-         "; it takes no others: ", why, "; --set dataset.steps=", usual, " cuts longer ones");
+         "; it takes no others: ", why,
+         stored_.most_steps ? text("; --set dataset.steps=", usual, " cuts longer ones")
+                            : text("; give the first ", usual, " steps of longer ones"));
   };
   std::string other;
   try {

@@ -54,7 +54,22 @@ class SequenceLengths(Case):
             self.longer(layers)
             self.refused(3, "predict", "a.safetensors", "long.npy",
                          says="long.npy: its sequences have 12 steps, and the net was trained with 5; it takes no others: ")
-            self.refused(3, "predict", "a.safetensors", "long.npy", says=why)
+            self.refused(3, "predict", "a.safetensors", "long.npy", says=[why, "; give the first 5 steps of longer ones\n"])
+
+    def test_the_advice_to_cut_sequences_is_followed(self):
+        """Of Sequences, which have steps to set; of arrays there are none."""
+        self.write("w.csv", "who,x,kind\n" + "".join(f"{who},{k / 4},{who % 2}\n" for who in range(8) for k in range(4)))
+        self.write("more.csv", "who,x\n" + "".join(f"{who},{k / 4}\n" for who in (1, 2) for k in range(9)))
+        self.write("first.csv", "who,x\n" + "".join(f"{who},{k / 4}\n" for who in (1, 2) for k in range(4)))
+        self.neon(self.spec("dataset: {Sequences: {path: w.csv, id: who, target: kind, test: 0}}\nlayers:\n  - Reshape: 4\n"
+                            "  - Affine: {nout: classes, activation: Softmax}\ncost: CrossEntropyMulti\noptimizer: Adam\n"
+                            "batch_size: 4\nepochs: 1\n", "w.yaml"), "-r", "1", "-s", "w.safetensors")
+        said = self.refused(3, "predict", "w.safetensors", "more.csv", says="its sequences have 9 steps, and the net was trained with 4")
+        advice = said.err.strip().rsplit("; ", 1)[1]
+        self.assertEqual(advice, "--set dataset.steps=4 cuts longer ones")
+        cut = self.neon("predict", "w.safetensors", "more.csv", *advice.split()[:2])
+        self.assertEqual(cut.out, self.neon("predict", "w.safetensors", "first.csv").out)
+        self.assertIn("2 sequences are longer than 4 rows, and their ends are left out", cut.err)
 
     def test_lines_of_numbers_for_steps_have_one_width(self):
         x = np.random.default_rng(1).normal(size=(6, 9, 3)).astype("f4")
