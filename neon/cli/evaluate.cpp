@@ -8,6 +8,7 @@
 #include "models/guided_graph.h"
 #include "neon/cli/evaluated_data.h"
 #include "neon/cli/kept_outcome.h"
+#include "neon/cli/outcome_sheet.h"
 #include "neon/cli/run_evaluation.h"
 #include "neon/cli/run_place.h"
 #include "neon/cli/sample_sheet.h"
@@ -98,14 +99,17 @@ void print_results(const CommandLine& line, const std::vector<TargetOutcome>& ta
 }
 
 // Draws the samples that the net is worst at, and prints a line for each, in the order of the sheet.
-void write_worst(const CommandLine& line, const Experiment& experiment, const Data& data, const KeptOutcome& kept,
-                 const KeptOutcome::Sums& sums) {
-  const ShownSamples shown(kept, data, experiment.params.outputs, sums);
+void write_worst(const CommandLine& line, const OpenedRun& opened, const std::string& path, const RunOptions& options,
+                 const Data& data, const KeptOutcome& kept, const KeptOutcome::Sums& sums) {
+  if (line.of_verb.sheet.empty()) return;
+  const ShownSamples shown(kept, data, opened.experiment->params.outputs, sums);
   if (!shown.complete())
     fail(ErrorKind::config, "option --sheet: bad samples were left out, so the worst cannot be found; leave it out");
   const auto worst = shown.worst(line.of_verb.count.value_or(kSheetImages));
-  write_sample_sheet(samples_at(kept.split(), worst, data), data, line.of_verb.sheet);
-  print_message(text("wrote ", line.of_verb.sheet, ": the ", worst.size(), " worst samples, row by row"));
+  OutcomeSheets sheets(line, opened, path, options, data);
+  sheets.write(kept.split(), worst, line.of_verb.sheet);
+  print_message(text("wrote ", line.of_verb.sheet, ": the ", worst.size(), " worst samples, row by row",
+                     sheets.beside().empty() ? "" : text(", and beside each ", sheets.beside())));
   for (const int64_t sample : worst) print_message(text("  ", shown.line(sample)));
 }
 
@@ -179,7 +183,7 @@ int run_eval(const CommandLine& given) {
   print_results(line, kept.targets(data, experiment.params.outputs, evaluator->kept()), results,
                 text(set.name, ": ", results_text(results, experiment, set.name), "  (", data.source_of(set.name), ", ",
                      evaluator->samples_counted(), " samples)"));
-  if (!line.of_verb.sheet.empty()) write_worst(line, experiment, data, kept, evaluator->kept());
+  write_worst(line, opened, path, options, data, kept, evaluator->kept());
   if (!std::isfinite(results.at("cost")))
     fail(ErrorKind::diverged, path, ": the cost on the ", set.name, " set is ", not_finite_words(results.at("cost")));
   return 0;
@@ -211,9 +215,9 @@ bool has_evaluation(const Experiment& experiment, const Data& data, const Evalua
 
 // Writes eval.json and its sheets into the folder. Without `guided` returns nothing; otherwise sheets of guided
 // backpropagation are written, too, and warnings are returned.
-std::vector<std::string> write_evaluation(const std::string& checkpoint, const OpenedRun& opened,
-                                          const Experiment& experiment, const Data& data, const RunOptions& options,
-                                          const std::string& folder, bool guided) {
+std::vector<std::string> write_evaluation(const CommandLine& line, const std::string& checkpoint,
+                                          const OpenedRun& opened, const Experiment& experiment, const Data& data,
+                                          const RunOptions& options, const std::string& folder, bool guided) {
   const EvaluatedSet set = set_at_end(data);
   const KeptOutcome kept(experiment, data, set, true);
   Variables variables;
@@ -232,9 +236,13 @@ std::vector<std::string> write_evaluation(const std::string& checkpoint, const O
   if (kept.has_report()) out["report"] = reports_json(kept.targets(data, experiment.params.outputs, evaluator.kept()));
   if (shown.complete()) {
     const bool pictures = data.is_image() && (data.sample[0] == 1 || data.sample[0] == 3);
+    OutcomeSheets sheets(line, opened, checkpoint, options, data);
     const auto add = [&](const char* key, const std::vector<int64_t>& samples, const char* file) {
       out[key] = shown.json(samples);
-      if (pictures) write_sample_sheet(samples_at(set.split, samples, data), data, join_path(folder, file));
+      if (!pictures) return;
+      const Shape cell = sheets.write(set.split, samples, join_path(folder, file));
+      out["cell"] = {cell[0], cell[1]};
+      if (!sheets.beside().empty()) out["beside"] = sheets.beside();
     };
     add("worst", shown.worst(kSheetImages), kWorstFile);
     add("predictions", shown.spread(kSheetImages / 2), kPredictionsFile);
@@ -270,7 +278,7 @@ std::string write_run_evaluation(const CommandLine& line, const Experiment& expe
       return text("note: no ", kEvaluationFile, ": ", said);
     RunOptions without_updates = options;
     without_updates.rounding = 0;
-    write_evaluation(path, opened, experiment, data, without_updates, options.run_folder, false);
+    write_evaluation(plain, path, opened, experiment, data, without_updates, options.run_folder, false);
     return "";
   } catch (const Error& error) {
     return text("warning: no ", kEvaluationFile, ": ", error.what());
@@ -293,7 +301,7 @@ std::vector<std::string> write_checkpoint_evaluation(const CommandLine& line, co
       return {text("note: ", path,
                    ": no evaluation: it has no test samples, or its outputs are not compared one by one ",
                    "with classes or values")};
-    return write_evaluation(path, opened, *opened.experiment, data, options, folder, true);
+    return write_evaluation(line, path, opened, *opened.experiment, data, options, folder, true);
   } catch (const Error& error) {
     return {text("warning: ", path, ": no evaluation: ", error.what())};
   }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "neon/cli/outcome_sheet.h"
 #include "neon/cli/output_place.h"
 #include "neon/cli/predictor.h"
 #include "neon/cli/sample_sequences.h"
@@ -210,9 +211,13 @@ class FirstSamples {
       : path_(line.of_verb.sheet), stored_(stored), left_(line.of_verb.count.value_or(kSheetImages)) {
     if (!path_.empty()) check_sheet(path_, stored, line.of_verb.overwrite);
   }
-  void add(const Tensor& samples) {
+  // `y`: the net's outputs for them.
+  void add(const Tensor& samples, const Tensor& y) {
     const int64_t taken = path_.empty() ? 0 : std::min(left_, samples.shape()[0]);
-    for (int64_t i = 0; i < taken; ++i) rows_.push_back(samples.rows(i, 1).clone());
+    for (int64_t i = 0; i < taken; ++i) {
+      rows_.push_back(samples.rows(i, 1).clone());
+      if (shows_outputs(stored_)) outputs_.push_back(y.rows(i, 1).clone());
+    }
     left_ -= taken;
   }
   void write() const {
@@ -225,15 +230,25 @@ class FirstSamples {
       const Tensor row = rows_[i].dtype() == dtype ? rows_[i] : rows_[i].converted(dtype);
       std::memcpy(all.rows(int64_t(i), 1).data(), row.data(), row.bytes());
     }
-    write_sample_sheet(all, stored_, path_);
-    print_message(text("wrote ", path_, ": the first ", rows_.size(), " samples, row by row"));
+    const std::string beside = write_predicted_sheet(all, all_outputs(), stored_, path_);
+    print_message(text("wrote ", path_, ": the first ", rows_.size(), " samples, row by row",
+                       beside.empty() ? "" : text(", and beside each ", beside)));
   }
 
  private:
+  Tensor all_outputs() const {
+    if (outputs_.empty()) return {};
+    const Shape one = outputs_[0].shape();
+    Tensor out(outputs_[0].dtype(), Shape{int64_t(outputs_.size())}.concat(one.slice(1, one.rank())));
+    for (size_t i = 0; i < outputs_.size(); ++i)
+      std::memcpy(out.rows(int64_t(i), 1).data(), outputs_[i].data(), outputs_[i].bytes());
+    return out;
+  }
+
   const std::string path_;
   const StoredData& stored_;
   int64_t left_;
-  std::vector<Tensor> rows_;
+  std::vector<Tensor> rows_, outputs_;
 };
 
 int run_predict(const CommandLine& line) {
@@ -268,7 +283,7 @@ int run_predict(const CommandLine& line) {
       begun = true;
       printer.check_columns(y.shape()[1], source->place());
       for (size_t i = 0; i < names.size(); ++i) not_finite += printer.row(names[i], predictor, y, int64_t(i));
-      first.add(samples.rows(0, int64_t(names.size())));
+      first.add(samples.rows(0, int64_t(names.size())), y);
       count += int64_t(names.size());
     }
   printer.close();

@@ -5,8 +5,6 @@
 #include <cstring>
 #include <numeric>
 
-#include "neon/train/image_sheet.h"
-
 namespace neon {
 
 namespace {
@@ -39,11 +37,18 @@ void check_sheet(const std::string& path, const SampleMeaning& meaning, bool ove
   if (!overwrite) check_preview_place(path);
 }
 
-void write_sample_sheet(const Tensor& samples, const SampleMeaning& meaning, const std::string& path) {
+Tensor sheet_images(const Tensor& samples, const SampleMeaning& meaning) {
   const Tensor shaped = samples.reshaped(Shape{samples.shape()[0]}.concat(meaning.stored_sample()));
-  const Tensor x = meaning.channels_last ? shaped : with_channels_last(shaped);
+  return meaning.channels_last ? shaped : with_channels_last(shaped);
+}
+
+SheetRange sheet_range(const Tensor& samples, const SampleMeaning& meaning) {
   const bool bytes = samples.dtype() == DType::u8 || meaning.dtype == DType::u8;  // as numbers, too
-  write_sheet(x, bytes ? SheetRange{0, 255} : range_of(x), path);
+  return bytes ? SheetRange{0, 255} : range_of(samples);
+}
+
+void write_sample_sheet(const Tensor& samples, const SampleMeaning& meaning, const std::string& path) {
+  write_sheet(sheet_images(samples, meaning), sheet_range(samples, meaning), path);
 }
 
 Tensor samples_at(const Split& split, const std::vector<int64_t>& numbers, const SampleMeaning& meaning) {

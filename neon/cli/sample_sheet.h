@@ -5,6 +5,7 @@
 
 #include "datasets/dataset.h"
 #include "neon/cli/command_line.h"
+#include "neon/train/image_sheet.h"
 #include "neon/train/outcome.h"
 
 namespace neon {
@@ -17,7 +18,10 @@ void check_sheet_options(const CommandLine& line);
 // Throws a config error where samples are no images of 1 or 3 channels, and a data error where a file of the name is
 // there that is no sheet of neon's, unless it may be overwritten.
 void check_sheet(const std::string& path, const SampleMeaning& meaning, bool overwrite);
-// Samples (n, ...) as the data lie in memory, in rows of eight.
+// Samples (n, ...) as the data lie in memory, as images (n,H,W,C), and the numbers that are drawn black and white.
+Tensor sheet_images(const Tensor& samples, const SampleMeaning& meaning);
+SheetRange sheet_range(const Tensor& samples, const SampleMeaning& meaning);
+// The same, in rows of eight.
 void write_sample_sheet(const Tensor& samples, const SampleMeaning& meaning, const std::string& path);
 // The samples of these numbers, read one by one where they are streamed.
 Tensor samples_at(const Split& split, const std::vector<int64_t>& numbers, const SampleMeaning& meaning);

@@ -189,8 +189,19 @@ ReportedEvaluation read_evaluation(std::string_view content, const std::string& 
                   {"results", PageJson::object()},
                   {"reports", file.has("report") ? reports_of(file.at("report")) : PageJson::array()}};
   for (const auto& [name, value] : file.at("results").entries()) out["results"][name] = value.real();
-  return {out.dump(-1, ' ', false, PageJson::error_handler_t::replace), samples_of(file, "worst"),
-          samples_of(file, "predictions")};
+  ReportedEvaluation evaluation{out.dump(-1, ' ', false, PageJson::error_handler_t::replace),
+                                samples_of(file, "worst"),
+                                samples_of(file, "predictions"),
+                                0,
+                                0,
+                                ""};
+  if (file.has("cell")) {  // older files have none
+    const std::vector<Found> sides = file.at("cell").items();
+    if (sides.size() != 2) file.at("cell").wrong("height and width are expected");
+    evaluation.height = sides[0].whole(), evaluation.width = sides[1].whole();
+  }
+  if (file.has("beside")) evaluation.beside = file.at("beside").words();
+  return evaluation;
 }
 
 }  // namespace neon

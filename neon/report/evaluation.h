@@ -1,5 +1,6 @@
 // The evaluation in a run's folder (eval.json), for the page.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,8 @@ struct ReportedSamples {
 struct ReportedEvaluation {
   std::string json;  // results and reports by target, as the page takes them; "" without an evaluation
   ReportedSamples worst, predicted;
+  int64_t height = 0, width = 0;  // of a sample's picture; 0: those of the samples
+  std::string beside;             // that picture's part beside the sample: "its reconstruction"
 };
 
 // Throws a data error that names the place where the content is not that of neon's.

@@ -86,9 +86,12 @@ void add_samples(const std::string& folder, const ReportedEvaluation& evaluation
     if (samples.captions.empty() || !is_file(path)) continue;
     guarded(warnings, [&] {
       const int64_t most = std::min(limits.most, int64_t(samples.captions.size()));
+      const int64_t height = evaluation.height > 0 ? evaluation.height : image[1];
+      const int64_t width = evaluation.width > 0 ? evaluation.width : image[2];
       PictureSheet sheet =
-          picture_sheet(cells_of_sheet(read_file(path, kMostBytes), image[1], image[2], most, path), limits.side);
+          picture_sheet(cells_of_sheet(read_file(path, kMostBytes), height, width, most, path), limits.side);
       sheet.title = title;
+      if (!evaluation.beside.empty()) sheet.note = text("Beside each sample: ", evaluation.beside, ".");
       sheet.captions.assign(samples.captions.begin(), samples.captions.begin() + sheet.count);
       views.sheets.push_back(std::move(sheet));
     });

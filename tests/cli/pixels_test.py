@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 
 import support
-from support import Case, tensors
+from support import Case, png_pixels, tensors
 
 SPEC = """\
 dataset: {NPZ: {path: d.npz}}
@@ -34,6 +34,94 @@ def softmax(z):
     """Of (n, K, H, W) by pixel."""
     e = np.exp(z - z.max(1, keepdims=True))
     return e / e.sum(1, keepdims=True)
+
+
+def voc_colours(classes, count):
+    """The colour map of the Pascal VOC devkit."""
+    colours = np.zeros((count, 3), np.uint8)
+    for k in range(count):
+        c = k
+        for j in range(8):
+            for channel in range(3):
+                colours[k, channel] |= (c >> channel & 1) << (7 - j)
+            c >>= 3
+    return colours[classes]
+
+
+class Sheets(Case):
+    def cells(self, name, count, height, widths):
+        """Pictures side by side of each sample; samples are eight in a row, all two pixels apart."""
+        sheet, along = png_pixels(self.read(name)), sum(widths) + 2 * len(widths)
+        out = []
+        for k in range(count):
+            top, left = 2 + k // 8 * (height + 2), 2 + k % 8 * along
+            lefts = [left + sum(widths[:i]) + 2 * i for i in range(len(widths))]
+            out.append([sheet[top:top + height, at:at + width] for at, width in zip(lefts, widths, strict=True)])
+        return out
+
+    def grey(self, x, low, high):
+        return np.repeat(np.rint(255 * (x - low) / (high - low)).astype(np.uint8)[:, :, None], 3, 2)
+
+    def test_classes_of_pixels_stand_beside_the_sample(self):
+        del self.environment["NEON_NO_RUN_FOLDER"]
+        rng = np.random.default_rng(4)
+        y = rng.integers(0, 3, (20, 5, 7))
+        x = (rng.integers(0, 40, (20, 3, 5, 7)) + 200 * (y[:, None] == np.arange(3)[:, None, None])).astype(np.uint8)
+        np.savez(self.path("d.npz"), x_train=x, y_train=y, x_test=x[:10], y_test=y[:10])
+        np.save(self.path("x.npy"), x[:10])
+        self.neon(self.write("s.yaml", CLASSES), "-r", "1", "--set", "optimizer.learning_rate=0")
+        said = self.neon("eval", "runs/s-1", "--sheet", "worst.png").err
+        self.assertIn("wrote worst.png: the 10 worst samples, row by row, and beside each its target and the net's output\n", said)
+        order = [int(row.split(":")[0].split()[-1]) for row in said.splitlines() if row.startswith("  sample ")]
+        out = self.neon("predict", "runs/s-1", "x.npy", "--sheet", "first.png")
+        predicted = np.array([row.split(",")[1:] for row in out.out.splitlines()[1:]], int).reshape(10, 5, 7)
+        self.assertGreater(len(np.unique(predicted)), 1)
+        self.assertIn("the first 10 samples, row by row, and beside each the classes of its pixels\n", out.err)
+        shown = json.loads(self.read("runs/s-1/eval.json"))
+        self.assertEqual((shown["cell"], shown["beside"]), ([5, 25], "its target and the net's output"))
+        for name, samples in ("worst.png", order), ("runs/s-1/worst.png", [one["sample"] for one in shown["worst"]]), \
+                ("runs/s-1/predictions.png", [one["sample"] for one in shown["predictions"]]):
+            self.assertEqual(sorted(samples), list(range(10)))
+            for i, (image, truth, guess) in zip(samples, self.cells(name, 10, 5, [7, 7, 7]), strict=True):
+                np.testing.assert_array_equal(image, x[i].transpose(1, 2, 0))
+                np.testing.assert_array_equal(truth, voc_colours(y[i], 3))
+                np.testing.assert_array_equal(guess, voc_colours(predicted[i], 3))
+        for i, (image, guess) in enumerate(self.cells("first.png", 10, 5, [7, 7])):
+            np.testing.assert_array_equal(image, x[i].transpose(1, 2, 0))
+            np.testing.assert_array_equal(guess, voc_colours(predicted[i], 3))
+        self.neon("plot", "runs/s-1", "-o", "page.html")
+        self.assertIn(b"Beside each sample: its target and the net", self.read("page.html"))
+
+    def test_reconstructions_and_images_stand_beside_the_sample(self):
+        """A colour image in colours, in the range of the samples; by the weights of the net."""
+        x = np.random.default_rng(5).integers(0, 256, (12, 3, 4, 5), dtype=np.uint8)
+        np.savez(self.path("d.npz"), x_train=x, x_test=x[:9], y_train=np.zeros(12, int), y_test=np.zeros(9, int))
+        np.save(self.path("x.npy"), x[:9])
+        net = SPEC.replace("nofm: 1, init: {Constant: 0.5}, bias: {Constant: 0}", "nofm: 3, init: {Constant: 0.25}, bias: {Constant: 9}")
+        self.neon(self.write("s.yaml", net.replace("{path: d.npz}", "{path: d.npz, autoencoder: true}")), "-r", "1", "-e", "1", "-z", "4", "-s", "m",
+                  "--set", "optimizer.learning_rate=0")
+        wanted = np.clip(np.rint(0.25 * x.sum(1, keepdims=True) + 9), 0, 255).repeat(3, 1)
+        said = self.neon("eval", "m", "--sheet", "worst.png").err
+        self.assertIn("row by row, and beside each its reconstruction\n", said)
+        order = [int(row.split(":")[0].split()[-1]) for row in said.splitlines() if row.startswith("  sample ")]
+        self.neon("predict", "m", "x.npy", "--sheet", "first.png")
+        for name, samples in ("worst.png", order), ("first.png", range(9)):
+            for i, (image, made) in zip(samples, self.cells(name, 9, 4, [5, 5]), strict=True):
+                np.testing.assert_array_equal(image, x[i].transpose(1, 2, 0))
+                np.testing.assert_allclose(made.astype(int), wanted[i].transpose(1, 2, 0), atol=1)
+        x = np.random.default_rng(7).uniform(0, 1, (12, 3, 4, 5)).astype("f4")
+        y = np.random.default_rng(6).uniform(-1, 1, (12, 1, 4, 5)).astype("f4")
+        np.savez(self.path("d.npz"), x_train=x, x_test=x[:9], y_train=y, y_test=y[:9])
+        self.neon(self.write("s.yaml", SPEC), "-r", "1", "-e", "1", "-z", "4", "-s", "m", "--overwrite", "--set", "optimizer.learning_rate=0")
+        said = self.neon("eval", "m", "--sheet", "worst.png").err
+        order = [int(row.split(":")[0].split()[-1]) for row in said.splitlines() if row.startswith("  sample ")]
+        low, high = y[order].min(), y[order].max()
+        made = 0.5 * x.sum(1)
+        for i, (image, truth, guess) in zip(order, self.cells("worst.png", 9, 4, [5, 5, 5]), strict=True):
+            wanted = 255 * (x[i] - x[:9].min()) / (x[:9].max() - x[:9].min())
+            np.testing.assert_allclose(image.astype(int), wanted.transpose(1, 2, 0), atol=1)
+            np.testing.assert_allclose(truth.astype(int), self.grey(y[i, 0], low, high), atol=1)
+            np.testing.assert_allclose(guess.astype(int), self.grey(np.clip(made[i], low, high), low, high), atol=1)
 
 
 class Targets(Case):
@@ -172,11 +260,11 @@ class Classes(Case):
         costs = np.square(0.5 * x_test.astype("f8")).mean((1, 2, 3)) / 2
         lines = self.neon("eval", "m", "--sheet", "s.png", "--count", "5").err.splitlines()
         order = np.argsort(-costs)[:5]
-        self.assertEqual(lines, ["wrote s.png: the 5 worst samples, row by row", *(f"  sample {i}: cost {costs[i]:.4g}" for i in order)])
+        self.assertEqual(lines, ["wrote s.png: the 5 worst samples, row by row, and beside each its reconstruction", *(f"  sample {i}: cost {costs[i]:.4g}" for i in order)])
         sheet = support.png_pixels(self.read("s.png"))
         shown = x_test[order]
         for place, image in enumerate(np.rint(255 * (shown - shown.min()) / (shown.max() - shown.min()))):
-            np.testing.assert_array_equal(sheet[2:10, 2 + 8 * place:8 + 8 * place].squeeze(), image[0])
+            np.testing.assert_array_equal(sheet[2:10, 2 + 16 * place:8 + 16 * place, 0], image[0])
 
     def test_a_report_counts_pixels(self):
         """By NumPy's counts, in batches of 10 of which the last has 7; a class that no pixel has counts in no mean."""

@@ -28,7 +28,7 @@ class Sheet(support.Case):
 
     def setUp(self):
         super().setUp()
-        write_colours(self)
+        self.training = write_colours(self)
         self.neon("-r", "1", "-s", "m.safetensors", self.spec(SPEC))
         self.outputs = {}
         for kind in "blue", "red":
@@ -114,6 +114,21 @@ class Sheet(support.Case):
         self.neon("eval", "m.safetensors", "--sheet", "held.png")
         self.neon("eval", "m.safetensors", "--set", "dataset.stream=true", "--sheet", "streamed.png")
         self.assertEqual(png_pixels(self.read("held.png")).tolist(), png_pixels(self.read("streamed.png")).tolist())
+
+    def test_reconstructions_of_normalised_images(self):
+        """A net whose outputs are 0 gives the mean of each channel of the training images."""
+        spec = self.spec("dataset: {ImageFolder: {path: colours, autoencoder: true}}\nnormalize: true\nlayers:\n"
+                         "  - Conv: {fshape: 1, nofm: 3, init: {Constant: 0}, bias: {Constant: 0}}\ncost: MeanSquared\n"
+                         "optimizer: {SGD: {learning_rate: 0}}\nbatch_size: 16\nepochs: 1\n", "a.yaml")
+        self.neon("-r", "1", "-s", "a.safetensors", spec)
+        for stream in [], ["--set", "dataset.stream=true"]:
+            err = self.neon("eval", "a.safetensors", "--sheet", "worst.png", "--count", "4", *stream).err
+            self.assertIn("wrote worst.png: the 4 worst samples, row by row, and beside each its reconstruction\n", err)
+            paths = re.findall(r"(?m)^  (colours/test/\w+/\d+\.png): cost", err)
+            tiles = self.tiles("worst.png", 8)
+            for path, image, made in zip(paths, tiles[::2], tiles[1::2], strict=True):
+                np.testing.assert_array_equal(image, png_pixels(self.read(path)))
+                np.testing.assert_allclose(made, np.broadcast_to(self.training.mean((0, 1, 2)), made.shape), atol=0.51)
 
     def test_predicted_samples(self):
         lines = self.neon("predict", "m.safetensors", "colours/test/blue", "colours/test/red/3.png").out
