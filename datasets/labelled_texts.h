@@ -1,5 +1,6 @@
 // Texts that each have a class: the files of a folder, or the rows of a table.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,16 @@ struct LabelledTexts {
 LabelledTexts texts_of_folder(const std::string& folder, const DataContext& context);
 // The same of an archive's files, perhaps below a folder that holds all of them.
 LabelledTexts texts_in_archive(std::vector<NamedText> files, const std::string& archive, const DataContext& context);
+// The columns of a table of texts as its first rows show them: most texts of a column have several words, and a class
+// has two rows or more in the mean.
+struct TextRoles {
+  std::vector<std::string> texts;
+  std::string label;
+};
+// Nothing for a table of fewer than three columns, with a column named text or label, or with another number of columns
+// of classes than one; and where the first line may be a sample.
+std::optional<TextRoles> roles_of_columns(const std::string& path);
+
 // The texts of a table. A config error where the first line may name the columns or be a text.
 std::vector<LabelledText> texts_of_table(const std::string& path, const LabelledTextParams& params,
                                          const DataContext& context);
@@ -93,6 +104,11 @@ std::vector<LabelledText> texts_without_classes(std::string_view content, const 
 
 // Whether the first line of `content` has the names of the columns of texts.
 bool names_texts(std::string_view content, const std::string& name, const LabelledTextParams& params);
+// Whether a table has columns without names, because the parameters give each text by its index.
+bool are_indices(const TextColumns& columns);
+// Whether the first lines of `content` have cells, and one of these classes in the column of the label.
+bool has_rows_of_classes(std::string_view content, const std::string& name, const LabelledTextParams& params,
+                         const std::vector<std::string>& classes);
 
 // The texts of any of these. Texts to test with are those of params.test, unless the folder has its own.
 LabelledTexts labelled_texts_at(const std::string& path, const LabelledTextParams& params, const DataContext& context);

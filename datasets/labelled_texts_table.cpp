@@ -2,6 +2,7 @@
 #include <map>
 #include <optional>
 #include <ranges>
+#include <set>
 
 #include "datasets/csv.h"
 #include "datasets/csv_columns.h"
@@ -210,10 +211,13 @@ std::vector<LabelledText> texts_without_classes(std::string_view content, const 
                                                 const LabelledTextParams& params, std::vector<std::string>& notes) {
   TextTable table{{}, 0, name, {}};
   std::vector<LabelledText> out = read_rows(content, params, table, false);
-  if (table.names.empty() && table.count > 1 && params.header == "auto")
+  if (table.names.empty() && table.count > 1 && params.header == "auto") {
+    std::vector<std::string> columns;
+    for (const size_t column : table.texts) columns.push_back(text(column));
+    const std::string first = out.front().text.substr(0, out.front().text.find('\n'));
     notes.push_back(text("note: ", name, ": its first line names no column of texts; of ", table.count,
-                         " columns the texts are column ", table.texts[0], ", from ", in_quotes(out.front().text),
-                         " on"));
+                         " columns the texts are column ", join(columns, " and "), ", from ", in_quotes(first), " on"));
+  }
   return out;
 }
 
@@ -225,12 +229,69 @@ bool names_texts(std::string_view content, const std::string& name, const Labell
   });
 }
 
+bool are_indices(const TextColumns& columns) {
+  return std::ranges::all_of(columns.columns, [](const std::string& one) {
+    return !one.empty() && one.find_first_not_of("0123456789") == one.npos;
+  });
+}
+
+bool has_rows_of_classes(std::string_view content, const std::string& name, const LabelledTextParams& params,
+                         const std::vector<std::string>& classes) try {
+  constexpr int kRows = 1000;
+  CsvReader reader(content, delimiter_in(content, name, params, true), name);
+  std::vector<CsvCell> cells;
+  size_t count = 0;
+  for (int row = 0; row < kRows && reader.next(cells); ++row) {
+    if (row > 0 && cells.size() != count) return false;
+    count = cells.size();
+    const size_t label = params.label == kAutoColumn ? 1 : size_t(std::atoll(params.label.c_str()));
+    const bool is_index = params.label == kAutoColumn || are_indices({{params.label}});
+    if (!is_index || count < 2 || label >= count || !std::ranges::count(classes, cells[label].text)) return false;
+  }
+  return count > 0;
+} catch (const Error&) {
+  return false;
+}
+
+std::optional<TextRoles> roles_of_columns(const std::string& path) {
+  constexpr size_t kRows = 1000;
+  const TextFile file(path);
+  CsvReader reader(file.text(), delimiter_in(file.text(), path, {}, true), path);
+  std::vector<CsvCell> cells;
+  if (!reader.next(cells) || cells.size() < 3) return {};
+  const auto has_space = [](std::string_view cell) { return cell.find(' ') != cell.npos; };
+  std::vector<std::string> names;
+  for (const CsvCell& cell : cells) names.emplace_back(cell.text);
+  if (std::ranges::count(names, kText) || std::ranges::count(names, kLabel) || std::ranges::any_of(names, has_space))
+    return {};
+  std::vector<std::set<std::string>> different(names.size());
+  std::vector<size_t> sentences(names.size());
+  size_t rows = 0;
+  for (; rows < kRows && reader.next(cells); ++rows)
+    for (size_t i = 0; i < names.size() && cells.size() == names.size(); ++i)
+      different[i].emplace(cells[i].text), sentences[i] += has_space(cells[i].text);
+  TextRoles out;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (2 * sentences[i] > rows) {
+      out.texts.push_back(names[i]);
+    } else if (2 * different[i].size() <= rows && !different[i].contains(names[i])) {
+      if (!out.label.empty()) return {};
+      out.label = names[i];
+    }
+  }
+  if (out.texts.empty() || out.label.empty()) return {};
+  return out;
+}
+
 std::vector<LabelledText> texts_of_table(const std::string& path, const LabelledTextParams& params,
                                          const DataContext& context) {
   const TextFile file(path);
   TextTable table{{}, 0, path, {}};
   std::vector<LabelledText> out = read_rows(file.text(), params, table, true);
   warn_of_missing(out, path, context);
+  if (table.names.empty() && table.count > 2 && params.text == kAutoColumn && params.label == kAutoColumn)
+    context.note(text(path, ": its first line names neither text nor label; of ", table.count,
+                      " columns the texts are column ", table.texts[0], ", and the classes column ", table.label));
   check_guesses(out, params, !table.names.empty());
   return out;
 }

@@ -2,10 +2,12 @@
 // once. The sizes of net, batch and run follow from the data.
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <set>
 
 #include "datasets/file.h"
 #include "datasets/image_samples.h"
+#include "datasets/labelled_texts.h"
 #include "datasets/text_file.h"
 #include "neon/cli/new_data.h"
 #include "neon/cli/verb.h"
@@ -207,17 +209,40 @@ bool have_classes(const std::string& path) {
   return folders.size() > 1 && all == std::ssize(folders);
 }
 
+Setting list_of(const std::vector<std::string>& names) {
+  std::vector<Setting> out;
+  for (const std::string& name : names) out.push_back(Setting::scalar(name));
+  return Setting::list(std::move(out));
+}
+
+// The columns of a table that names them otherwise than text and label, unless --set says them.
+std::optional<TextRoles> roles_for(const CommandLine& line, const std::string& path) {
+  for (const std::string& assignment : line.overrides)
+    for (const char* const key : {"dataset.text=", "dataset.label=", "dataset.header=", "dataset.delimiter="})
+      if (assignment.starts_with(key)) return {};
+  return file_exists(path) && texts_of_archive(path).empty() ? roles_of_columns(path) : std::nullopt;
+}
+
 int run_new_text_classes(const CommandLine& line, const std::string& path) {
-  const NewData data(line, "TextClasses", {entry("path", path), entry("steps", "128")});
+  std::vector<Setting::Entry> params = {entry("path", path), entry("steps", "128")};
+  std::vector<NewData::Line> lines = {{"path", in_spec(path), ""}};
+  if (const auto roles = roles_for(line, path)) {
+    const Setting texts = list_of(roles->texts);
+    params.push_back({"text", texts, {}});
+    params.push_back(entry("label", roles->label));
+    lines.push_back({"text", texts.to_string(), "    # the columns whose texts make a sample"});
+    lines.push_back({"label", in_spec(roles->label), "    # the column of the classes"});
+  }
+  const NewData data(line, "TextClasses", params);
   const DataCheck& check = data.check();
+  lines.push_back({"steps", "128",
+                   "         # the most " + std::string(name_of(check.vocabulary.unit)) +
+                       " of a text; what is behind them is left out"});
   print_spec(
       line,
       text(check.source, ": ", check.train_size + check.test_size, " texts of ", check.classes,
            " classes: ", list_text(check.class_names)),
-      text(data.spec({{"path", in_spec(path), ""},
-                      {"steps", "128",
-                       "         # the most " + std::string(name_of(check.vocabulary.unit)) +
-                           " of a text; what is behind them is left out"}}),
+      text(data.spec(lines),
            "layers:\n"
            "  - Embedding: 64\n"
            "  - BiLSTM: {output_size: 32, init: GlorotUniform}\n"

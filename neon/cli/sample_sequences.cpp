@@ -8,6 +8,7 @@
 #include "datasets/npy.h"
 #include "datasets/series_table.h"
 #include "neon/cli/session.h"
+#include "neon/train/terminal.h"
 
 namespace neon {
 
@@ -274,6 +275,8 @@ std::unique_ptr<SampleSource> sequences_in(const std::string& content, const std
       print_message(text("note: ", name, ": its first line names the column of texts, so it is read as a table"));
       return texts_of_table(content, name, prefix, stored);
     }
+    if (stored.texts_are_rows && stored.texts.text.are_several() && are_indices(stored.texts.text))
+      return texts_of_table(content, name, prefix, stored);
     return texts_in(content, name, prefix, stored);
   }
   if (!is_array)

@@ -25,6 +25,7 @@
 #include "neon/cli/session.h"
 #include "neon/core/nearest_file.h"
 #include "neon/core/paths.h"
+#include "neon/train/terminal.h"
 
 namespace neon {
 
@@ -195,7 +196,7 @@ class Opener {
     if (folder_exists(path) || is_tar_name(path) || (!there && is_pattern(path))) return add_store(path);
     if (!there) fail(ErrorKind::data, path, ": there is no such file", nearest_file(path));
     const Format format = format_of(path);
-    if (!stored_.vocabulary.empty() && format == Format::csv && (stored_.txt_is_table || !is_text_name(path)))
+    if (!stored_.vocabulary.empty() && format == Format::csv && (!is_text_name(path) || has_table_of_texts(path)))
       return out_.push_back(texts_of_table(read_maybe_gzip(path), path, prefix(path), stored_));
     if (!stored_.vocabulary.empty() && format == Format::none)
       if (std::vector<NamedText> files = texts_of_archive(path); !files.empty())
@@ -213,6 +214,17 @@ class Opener {
            "or from stdin as -; images are .jpg, .png, .bmp, .gif, .tif and .webp");
     out_.push_back(std::make_unique<ArraySamples>(
         [path, format, &stored = stored_] { return read_array(path, format, stored); }, path, prefix(path), stored_));
+  }
+
+  // Whether a .txt file has rows, as the one that the net was trained with. Says how others are read.
+  bool has_table_of_texts(const std::string& path) const {
+    if (!stored_.txt_is_table) return false;
+    const std::string content = read_maybe_gzip(path);
+    if (names_texts(content, path, stored_.texts)) return false;  // sequences_in says so
+    const bool rows = has_rows_of_classes(content, path, stored_.texts, stored_.class_names);
+    if (!rows && !stored_.texts.text.are_several())
+      print_message(text("note: ", path, ": its first line does not name the column of texts, so each line is a text"));
+    return rows;
   }
 
   void add_store(const std::string& path) {

@@ -92,6 +92,21 @@ class New(support.Case):
         for path in "book", "book.tar":
             self.assertIn("  Text:\n", self.neon("new", "text", path).out)
 
+    def test_a_table_of_pairs_has_its_columns_found(self):
+        rows = "".join(f"the sky of day {i} is {'blue' if i % 3 else 'grey'},it {'does not rain' if i % 2 else 'rains'} on day {i},{i},"
+                       f"{('agrees', 'differs', 'other')[i % 3]}\n" for i in range(60))
+        self.write("pairs.csv", "premise,hypothesis,row,verdict\n" + rows)
+        spec, _ = self.trained("text", "pairs.csv", epochs=1)
+        self.assertIn("# pairs.csv: 60 texts of 3 classes: agrees, differs, other\n", spec)
+        self.assertIn("    text: [premise, hypothesis]    # the columns", spec)
+        self.assertIn("    label: verdict    # the column", spec)
+        said = self.neon("new", "text", "pairs.csv", "--set", "dataset.label=verdict", "--set", "dataset.text=hypothesis").out
+        self.assertIn("pairs.csv: 60 texts of 3 classes", said)
+        self.assertNotIn("premise", said)
+        self.write("plain.csv", rows.replace(",agrees", ",a").replace("on day", "on this day"))  # the first line may be a sample
+        said = self.neon("new", "text", "plain.csv", code=None)
+        self.assertNotIn("the columns whose texts", said.out)
+
     def test_tiny_photos(self):
         import numpy as np
         draw = np.random.default_rng(5)

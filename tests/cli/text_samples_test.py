@@ -77,6 +77,34 @@ class TextSamples(Case):
         self.assertEqual(self.rows("table.txt"), expected)
         self.assertEqual(self.rows("-", stdin=self.read("lines.txt")), expected)
 
+    def test_other_files_of_texts_are_what_they_hold(self):
+        """After training with a table named .txt: lines are texts, and rows are known by their header or their classes."""
+        for header in [("text", "label")], []:
+            self.write("train.txt", cells([*header, *ROWS * 2], "\t"))
+            spec = self.spec((SPEC % "train.txt").replace("test: 0", "test: 0, delimiter: tab"), "x.yaml")
+            self.neon(spec, "-r", "1", "-s", "t.safetensors", "--overwrite")
+            expected = self.rows("-", stdin=self.read("lines.txt"))
+            said = self.neon("predict", "t.safetensors", "lines.txt")
+            self.assertIn("note: lines.txt: its first line does not name the column of texts, so each line is a text\n", said.err)
+            self.assertEqual([line.split(",") for line in said.out.splitlines()[1:]], expected)
+            self.assertEqual(self.rows("train.txt")[:4], expected)
+            self.assertEqual(len(self.rows("train.txt")), 8)
+            self.write("named.txt", cells([("label", "text"), *((label, text) for text, label in ROWS)], "\t"))
+            self.assertEqual(self.rows("named.txt"), expected)
+            self.refused(None, "eval", "t.safetensors", "lines.txt", says="lines.txt")
+
+    def test_pairs_without_names_come_by_stdin(self):
+        rows = [("red", "red", "same"), ("red", "blue", "other"), ("blue", "blue", "same"), ("blue", "red", "other")] * 8
+        self.write("pairs.csv", cells(rows, ","))
+        self.neon(self.spec((SPEC % "pairs.csv").replace("test: 0", "text: [0, 1], label: 2, test: 0"), "p.yaml"), "-r", "1", "-s", "p.safetensors")
+        expected = self.neon("predict", "p.safetensors", "pairs.csv").out
+        given = self.neon("predict", "p.safetensors", "-", stdin=self.read("pairs.csv"))
+        self.assertEqual(given.out, expected)
+        self.assertIn("of 3 columns the texts are column 0 and 1, from 'red' on", given.err)
+        without = cells([row[:2] for row in rows], ",").encode()
+        self.assertEqual(self.neon("predict", "p.safetensors", "-", stdin=without).out, expected)
+        self.refused(None, "predict", "p.safetensors", "-", stdin=b"red\n", says="text: '1' is no column of stdin")
+
     def test_pairs_of_texts(self):
         """A class that neither text tells alone, but whether both are the same."""
         words = ["red", "green", "blue", "white"]
