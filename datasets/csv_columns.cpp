@@ -21,6 +21,14 @@ std::string shown(const std::vector<std::string>& names) {
   return join(first, ", ") + (names.size() > kMost ? text(" and ", names.size() - kMost, " more") : "");
 }
 
+// The advice about a table whose lines another mark may split, or that begins with Excel's note of the mark; else "".
+std::string mark_advice(const Table& table) {
+  const bool has_note = !table.names.empty() && lower(table.names[0]).starts_with("sep=");
+  if (table.columns != 1) return has_note ? other_delimiter_text(table.file->head(), table.delimiter) : "";
+  return text("; cells are separated by ", in_quotes(std::string(1, table.delimiter)), " (delimiter)",
+              other_delimiter_text(table.file->head(), table.delimiter));
+}
+
 // Whether the text is an index: digits only.
 bool is_index(const std::string& written) {
   return !written.empty() && written.find_first_not_of("0123456789") == written.npos;
@@ -51,12 +59,12 @@ class ColumnFinder {
     if (index < table_.columns) return index;
     if (is_index(written))
       fail(ErrorKind::config, parameter, ": there is no column ", written, ": ", table_.path, " has columns 0 to ",
-           table_.columns - 1);
+           table_.columns - 1, mark_advice(table_));
     if (table_.names.empty())
       fail(ErrorKind::config, parameter, ": '", written, "' is a name, but ", table_.path,
-           " is read without a header: give an index from 0, or header: true");
+           " is read without a header: give an index from 0, or header: true", mark_advice(table_));
     fail(ErrorKind::config, parameter, ": ", table_.path, " has no column '", written, "'",
-         did_you_mean(written, table_.names), " (it has ", shown(table_.names), ")");
+         did_you_mean(written, table_.names), " (it has ", shown(table_.names), ")", mark_advice(table_));
   }
 
   std::vector<size_t> targets(const CsvParams& params) const {
@@ -168,10 +176,7 @@ TableLayout layout_of(const CsvParams& params, const Table& table, const TableCo
   }
   out.features = size_t(std::ranges::count(out.feature, true));
   if (out.features == 0)
-    fail(ErrorKind::data, table.path, ": no columns are left beside the target",
-         table.columns == 1 ? text("; cells are separated by ", in_quotes(std::string(1, table.delimiter)),
-                                   " (delimiter)", other_delimiter_text(table.file->head(), table.delimiter))
-                            : "");
+    fail(ErrorKind::data, table.path, ": no columns are left beside the target", mark_advice(table));
   return out;
 }
 

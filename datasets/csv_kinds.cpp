@@ -96,8 +96,7 @@ class KindFinder {
     if (!asks_) return;
     const std::string_view name = table_.names.empty() ? "" : std::string_view(table_.names[column]);
     const bool rows = has_row_numbers(table_, place);
-    const bool may_identify =
-        (names_rows(name) || lower(name).ends_with("id")) && table_.features.shape()[0] >= int64_t(kLeastIdentifiers);
+    const bool may_identify = names_rows(name) && table_.features.shape()[0] >= int64_t(kLeastIdentifiers);
     if (rows || (may_identify && are_different(column, place)))
       context_.note(text(what, rows ? " has the numbers of the rows" : " has whole numbers that all differ",
                          ", and is read as numbers; if it only says which row it is, leave it out: ignore: [",

@@ -68,8 +68,9 @@ TEST_CASE("numbers of rows are left out where the name says so, too") {
   CHECK_THAT(note("day", 1, 1),
              Catch::EndsWith("column 'day' has the numbers of the rows, and is read as numbers; if it "
                              "only says which row it is, leave it out: ignore: ['day']"));
-  for (const char* name : {"No.", "passengerid", "serial", "key"})
+  for (const char* name : {"No.", "ID_code", "serial", "key"})
     CHECK_THAT(note(name, 1000000, 37), Catch::Contains(text("column '", name, "' has whole numbers that all differ")));
+  for (const char* name : {"acid", "humid", "grid", "GRID", "Liquid", "day"}) CHECK(note(name, 1000000, 37).empty());
   CHECK(note("day", 0, 2).empty());
   CHECK(coded(rows("day", 1, 1), {{"test", "0"}, {"columns", "{day: number}"}}).notes.empty());
   CHECK(coded(rows("No.", 0, 1), {{"test", "0"}, {"columns", "{No.: number}"}}).data.sample == Shape{2});

@@ -40,6 +40,19 @@ TEST_CASE("a message about a table of one column names the mark between cells, o
         start + "the first line, 'sep=;', is Excel's note of the mark between cells: remove it");
   CHECK(refused("# made by x\na,b,y\n1,2,3\n") ==
         start + "the first line begins with '#', as a remark does: remove it");
+  const auto without = [](const std::string& target, const std::string& content) {
+    return table_refusal(content, {{"test", "0"}, {"target", target}});
+  };
+  const std::string cells = "; cells are separated by ',' (delimiter); ";
+  for (const char* content : {"sep=;\na;k;y\n1;2;3\n", "sep=;\nk;y\n1;3\n"})  // which has one column, or two
+    CHECK_THAT(without("k", content),
+               Catch::EndsWith("; the first line, 'sep=;', is Excel's note of the mark between cells: remove it"));
+  CHECK_THAT(without("k", "k:y\n1:3\n4:6\n"),
+             Catch::EndsWith(cells + "':' splits all lines alike: say delimiter: ':'"));
+  CHECK_THAT(without("1", "k:y\n1:3\n4:6\n"),
+             Catch::EndsWith("has columns 0 to 0" + cells + "':' splits all lines alike: say delimiter: ':'"));
+  CHECK_THAT(without("k", "1:3\n4:6\n"), Catch::EndsWith(cells + "':' splits all lines alike: say delimiter: ':'"));
+  CHECK_THAT(without("k", "j,y\n1,3\n4,6\n"), Catch::EndsWith(" (it has 'j', 'y')"));
 }
 
 TEST_CASE("numbers of a series that may be thousands are refused") {
