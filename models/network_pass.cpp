@@ -29,6 +29,17 @@ std::string shortened(const std::string& shapes) {
               shapes.substr(to));
 }
 
+// A sequence that branches are merged to ends where the first of them ends.
+void keep_least_lengths(LayerContext& context, const std::vector<Expr>& branches, Expr y) {
+  Value least = context.lengths(y);
+  if (!least || !context.is_sequence(y)) return;
+  for (Expr branch : branches) {
+    const Value lengths = context.is_sequence(branch) ? context.lengths(branch) : Value();
+    if (lengths && lengths != least) least = apply("minimum", context.expr(least), context.expr(lengths));
+  }
+  context.set_lengths(y, least);
+}
+
 class Pass {
  public:
   Pass(LayerContext& context, std::vector<LayerRow>* rows) : context_(context), rows_(rows) {}
@@ -143,6 +154,7 @@ class Pass {
       return container.merge(context_, outputs);
     });
     keep_steps(context_, outputs[0], y);
+    keep_least_lengths(context_, outputs, y);
     pass_dropped(context_, container, outputs, y);
     return y;
   }

@@ -74,6 +74,28 @@ class Predictions(Case):
         known = labels[40:] >= 0
         self.assertLess((found["test_outputs"].argmax(2) != labels[40:])[known].mean(), 0.1)
 
+    def test_merged_branches_end_with_the_first_that_ends(self):
+        """Of L steps the pooling makes floor(L / 2), the convolution one more where L is odd."""
+        x = np.random.default_rng(5).normal(size=(6, 8, 3)).astype("f4")
+        lengths = [8, 7, 5, 3, 6, 1 + 1]
+        for sample, length in zip(x, lengths):
+            sample[length:] = np.nan
+        even = x.copy()
+        for sample, length in zip(even, lengths):
+            sample[length - length % 2:] = np.nan
+        np.savez(self.path("d.npz"), x_train=x, y_train=np.arange(6) % 2), np.save(self.path("x.npy"), x), np.save(self.path("even.npy"), even)
+        pooling, convolution = "[Pooling: {fshape: 2, op: avg}]", "[Conv: {name: c, fshape: 3, strides: 2, padding: 1, nofm: 3, init: Kaiming}]"
+        said = []
+        for number, branches in enumerate(([pooling, convolution], [convolution, pooling])):
+            for merge in "MergeSum", "MergeProduct":
+                layers = f"[{merge}: [{', '.join(branches)}], RecurrentLast, Affine: {{name: a, nout: 2, init: Kaiming, activation: Softmax}}]"
+                spec = self.write("s.yaml", f"dataset: {{NPZ: {{path: d.npz, sequences: true}}}}\nlayers: {layers}\n"
+                                            "cost: CrossEntropyMulti\noptimizer: {Adam: {learning_rate: 0.01}}\nbatch_size: 6\nepochs: 1\n")
+                self.neon(spec, "-b", "cpu", "-r", "1", "-s", "m.safetensors", "--overwrite")
+                said.append(self.neon("predict", "m.safetensors", "x.npy").out)
+                self.assertEqual(said[-1], self.neon("predict", "m.safetensors", "even.npy").out)
+        self.assertEqual(said[:2], said[2:])
+
     def test_autoencoder_has_its_samples_as_targets(self):
         x = np.random.default_rng(9).normal(size=(30, 6)).astype("f4")
         np.save(self.path("x.npy"), x[:20]), np.save(self.path("t.npy"), x[20:])
