@@ -252,7 +252,9 @@ StepGraph training_graph(const Network& network, const GradientSource& source, c
     Scope scope(graph, "cost");
     objective = objective * Expr(graph, graph.scalar("loss_scale"));
   }
-  std::vector<Value> usable = gradients_of_parameters(step, context, objective);
+  const bool learns = options.updates || sums_apart(options, options.share.ranks);
+  std::vector<Value> usable(step.parameters.size());
+  if (learns) usable = gradients_of_parameters(step, context, objective);
   for (size_t i = 0; i < usable.size(); ++i)
     if (!usable[i]) step.parameters[i].trained = false;
   for (size_t i = 0; i < usable.size(); ++i)

@@ -87,7 +87,9 @@ struct StepOptions {
   // only some targets count, a step weighs as many as those, and a variable has the sum of the weights.
   int64_t accumulate = 1;
   double weight = 1;
-  bool updates = true;  // where ranks sum apart: whether this graph's step updates, or only adds to the sums
+  // Whether this graph's step updates the weights. Otherwise it only adds to the sums where ranks sum apart, and
+  // computes its cost alone elsewhere.
+  bool updates = true;
   std::vector<std::string> histograms = {};  // of "W", "dW", "y" ...; see add_histograms()
   bool ranges = false;                       // the same arrays have output range/NAME; see add_histograms()
   bool gradient_norm = false;                // a training step has output gradient_norm

@@ -1,5 +1,7 @@
 // neon lr-find SPEC: a short training whose learning rate grows from step to step until the cost does (Smith 2017).
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "neon/cli/chart.h"
 #include "neon/cli/rate_curve.h"
@@ -19,13 +21,38 @@ constexpr int64_t kFaulty = 10;  // a cost that grows within 1/10 of the steps d
 struct RisingRate : Schedule {
   explicit RisingRate(int64_t steps) : steps(steps) {}
   const void* params_address() const override { return nullptr; }
-  double rate(double, const Progress& at) const override { return still ? 0 : at_step(at.step); }
+  double rate(double, const Progress& at) const override { return at_step(at.step); }
   double at_step(int64_t step) const {
     return kLow * std::pow(kHigh / kLow, double(step) / double(std::max<int64_t>(steps - 1, 1)));
   }
   int64_t steps;
-  bool still = false;  // the weights stay as they are
 };
+
+// The weights stay as they are, so that a step takes a third of its time.
+struct AtRest : Callback {
+  const void* params_address() const override { return nullptr; }
+  void prepare(StepOptions& options) const override { options.updates = false; }
+};
+
+// Whether the cost has long been so high that no later step changes the curve, which ends where the cost is 4 times its
+// least.
+bool has_run_away(const std::vector<double>& costs) {
+  constexpr size_t kMean = 15;
+  constexpr double kMuch = 10;
+  if (costs.size() < 4 * kMean || std::ranges::any_of(costs, [](double cost) { return cost <= 0; })) return false;
+  const auto mean = [&](auto first) { return std::accumulate(first, first + kMean, 0.0) / double(kMean); };
+  return mean(costs.end() - 2 * kMean) > kMuch * mean(costs.begin());
+}
+
+std::vector<double> rising_costs(Rehearsal& rehearsal, int64_t steps) {
+  std::vector<double> out;
+  while (int64_t(out.size()) < steps && !has_run_away(out)) {
+    const std::vector<double> one = rehearsal.costs(1);
+    if (one.empty()) break;
+    out.push_back(one[0]);
+  }
+  return out;
+}
 
 int run_lr_find(const CommandLine& line) {
   // The means and the slope take some steps each, and the cost falls in a part of the curve only.
@@ -43,8 +70,8 @@ int run_lr_find(const CommandLine& line) {
     optimizer.common.schedule = Made<Schedule>(rising);
     made.options.epochs = steps;  // each has a step at least
   });
-  const std::vector<double> risen = rehearsal.costs(steps);
-  rising->still = true;
+  const std::vector<double> risen = rising_costs(rehearsal, steps);
+  rehearsal.spec.experiment->params.callbacks.push_back(Made<Callback>(std::make_shared<AtRest>()));
   print_each_message_once();
   rehearsal.start_again();
   const RateCurve curve = rate_curve(risen, rehearsal.costs(int64_t(risen.size())));

@@ -23,7 +23,7 @@ StepGraph step_of_rank(const TrainedPhase& phase, const DataLayout& layout, cons
   options.weight = double(of.batch) / double(run.batch);
   options.streams = share_of(run.batch, run.batch, of.of).count;
   options.player = of.player;
-  options.updates = of.updates;
+  options.updates = run.updates && of.updates;
   return training_graph(phase, layout, options);
 } catch (const KeyError&) {
   throw;

@@ -136,3 +136,25 @@ TEST_CASE("names of nothing, and of everything, are refused") {
   CHECK_THAT(refusal({"x*"}), Contains("is named 'x*' (known: one, two)"));
   CHECK(refusal({"one*", "two*"}) == "freeze: one*, two* hold all parameters, so nothing is left to train");
 }
+
+TEST_CASE("a step that does not update has the cost of training, and computes no gradients") {
+  const NetData data = drawn_data(DType::f64);
+  const StepOptions options{.dtype = DType::f64, .batch = 8};
+  StepOptions at_rest = options;
+  at_rest.updates = false;
+  for (const int first : {0, 8, 16}) {
+    Trained moving("SGD: {learning_rate: 0.5}", data, options, kNormed);
+    Trained resting("SGD: {learning_rate: 0.5}", data, at_rest, kNormed);
+    CHECK(products(resting.run.graph.graph) == 2);  // of the forward pass
+    CHECK(products(moving.run.graph.graph) > 2);
+    const auto before = resting.copy();
+    check_close(resting.run.step(range(first, 8), {}), moving.run.step(range(first, 8), {}), 1e-13);
+    for (const char* name : {"one/W", "one_bnorm/beta", "two/W", "two_bias/b"}) {
+      INFO(name);
+      CHECK(same(resting.run.variables.at(name), before.at(name)));
+    }
+    for (int64_t unit = 0; unit < 6; ++unit)
+      check_close(resting.run.variables.at("one_bnorm/gmean").at(unit),
+                  moving.run.variables.at("one_bnorm/gmean").at(unit), 1e-13);
+  }
+}
