@@ -23,7 +23,7 @@ ColdStart::~ColdStart() {
 void ColdStart::watch(std::stop_token ended) {
   std::unique_lock lock(mutex_);
   change_.wait_for(lock, ended, kMoment, [] { return false; });
-  if (ended.stop_requested()) return;
+  if (ended.stop_requested() || told_.exchange(true)) return;
   const DiskCache cache("", "");
   std::string where = text("only this first time: they are kept in ", cache.folder());
   if (cache.folder().empty()) where = "anew each time, as there is no cache folder (NEON_CACHE_DIR)";

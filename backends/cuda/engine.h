@@ -1,6 +1,7 @@
 // The state that outlives a program on the GPU: the device with resident inputs and the memory that programs share, the
 // variables' copies, and memory for arrays.
 #pragma once
+#include <atomic>
 #include <map>
 
 #include "backends/cuda/driver.h"
@@ -23,6 +24,7 @@ class Engine {
   std::shared_ptr<ConvolutionPlans> convolutions;
   Scratch scratch;  // programs run one after the other
   EarlyLaunches early_launches;
+  std::atomic<bool> cold_start_told = false;
   // The copy of host memory that all programs read, as long as one of them has it.
   std::shared_ptr<Memory> resident(const void* data, size_t bytes, const std::string& what);
   // Joins this GPU to those of the other ranks, which do so at the same time.

@@ -36,7 +36,7 @@ void ProgramKernels::make(const DeviceOptions& options, std::map<std::string, in
   engine_->early_launches.end();  // what is timed now is alone on the GPU
   const Graph& graph = lowered_.graph;
   SourceContext context = source_context(lowered_, scalars, ring, options, *engine_->device);
-  ColdStart cold(options.listener);
+  ColdStart cold(options.listener, engine_->cold_start_told);
   for (int n = 0; n < graph.node_count(); ++n) looks_up_ = looks_up_ || graph.node(n).op->traits.looks_up;
   kernels_.resize(lowered_.kernels.size());
   exchanges_.emplace(lowered_, options.program.ranks, engine_);

@@ -151,6 +151,14 @@ class ColdStart(Case):
         for _ in range(2):
             self.assertIn(f"{self.WAITS}, anew each time", self.neon("s.yaml", code=DIVERGED, environment=nowhere).err)
 
+    def test_all_programs_of_a_run_say_it_once(self):
+        """Without a cache each program compiles: of the training, of evaluations, and of the evaluation for the folder."""
+        self.gpu()
+        del self.environment["NEON_NO_RUN_FOLDER"]
+        done = self.neon(self.spec(SMALL), "-e", "1", environment={"FAKE_NVRTC_MS": "600", "OMP_NUM_THREADS": "1", "FAKE_CUDA_FILL": "1",
+                                                                   "NEON_CACHE_DIR": "/dev/null"})
+        self.assertEqual(done.err.count(self.WAITS), 1, str(done))
+
     def test_a_quick_one_says_nothing(self):
         self.gpu()
         self.assertNotIn(self.WAITS, self.neon(self.spec(SMALL), code=DIVERGED).err)
