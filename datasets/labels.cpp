@@ -84,7 +84,8 @@ LabelClasses::LabelClasses(std::span<const std::string_view> labels, bool all_nu
   std::unordered_map<std::string, std::string_view> spellings;  // of numbers among texts
   for (size_t i = 0; i < labels.size(); ++i) {
     const std::string_view label = labels[i];
-    if (!by_spelling_.try_emplace(label, 0).second) continue;
+    if (by_spelling_.contains(label)) continue;
+    by_spelling_.emplace(label, 0);
     if (!is_utf8(label)) fail_at(i, text(in_quotes(label), " is not UTF-8; save the file as UTF-8"));
     const std::string name = label_name(label);
     by_name_.emplace(numbers_ ? name : std::string(label), 0);
@@ -105,8 +106,7 @@ void LabelClasses::sort_names() {
     return a < b;
   });
   for (size_t k = 0; k < names_.size(); ++k) by_name_[names_[k]] = int64_t(k);
-  for (auto& [spelling, index] : by_spelling_)
-    index = by_name_.at(numbers_ ? label_name(spelling) : std::string(spelling));
+  for (auto& [spelling, index] : by_spelling_) index = by_name_.at(numbers_ ? label_name(spelling) : spelling);
 }
 
 int64_t LabelClasses::find(std::string_view label) const {

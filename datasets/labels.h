@@ -51,10 +51,15 @@ class LabelClasses {
  private:
   void sort_names();
 
+  // Strings that are found by views of others.
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+
   bool numbers_;
   std::vector<std::string> names_;
   std::unordered_map<std::string, int64_t> by_name_;
-  std::unordered_map<std::string_view, int64_t> by_spelling_;  // of the training labels, which are borrowed
+  std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> by_spelling_;  // of the training labels
 };
 
 // "" where whole numbers `smallest` to `largest`, `different` of them, are 0 to k - 1; otherwise what they are:

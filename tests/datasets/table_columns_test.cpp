@@ -31,6 +31,23 @@ TEST_CASE("columns of a file to test with are found by name, in any order") {
   CHECK_THAT(error_of([&] { make("CSV", of_file)->load(offline()); }), Catch::Contains("u.csv has no column 'k'"));
 }
 
+TEST_CASE("a file to test with has the classes of a large table, whose cells are gone by then") {
+  constexpr int kRows = 30'000;
+  const TempDir dir;
+  const std::string names[] = {"red ochre of the hills", "green earth of the coast", "blue slate of the rivers"};
+  std::string large = "x,class\n";
+  for (int i = 0; i < kRows; ++i)  // the third class first comes late, in a piece of its own
+    large += text(i, ",", std::string(300, ' '), names[i < kRows - 100 ? i % 2 : 2], "\n");
+  std::string small = "x,class\n";
+  for (int i = 0; i < 60; ++i) small += text(i, ",", names[i % 3], "\n");
+  const Keys keys = {{"path", dir.write("large.csv", large)}, {"test", dir.write("small.csv", small)}};
+  const Data data = make("CSV", keys)->load(offline());
+  REQUIRE(data.class_names == std::vector<std::string>{names[2], names[1], names[0]});
+  const std::vector<double> classes = values(data.test.targets);
+  REQUIRE(classes.size() == 60);
+  for (size_t i = 0; i < 60; ++i) CHECK(classes[i] == 2 - double(i % 3));
+}
+
 TEST_CASE("a message about a table of one column names the mark between cells, or a line that is no row") {
   const auto refused = [](const std::string& content) { return table_refusal(content, {{"test", "0"}}); };
   const std::string start = "a.csv: no columns are left beside the target; cells are separated by ',' (delimiter); ";
