@@ -211,12 +211,14 @@ class Product : public OperandsKernel {
   const bool wide_;
 };
 
-// Multiplications from which on sums of TF32 are taken without the clock.
-constexpr double kSurelyTerms = 5e8;
+// Products of fewer multiplications do not wait for a kernel to be compiled.
+constexpr double kLeastTerms = 3e7;
+// Without the clock sums of TF32 are taken from so many multiplications on, where tiles are filled to this share.
+constexpr double kSurelyTerms = 5e8, kFilledTiles = 0.5;
 
-bool are_terms_faster(const ProductTerms& of) {
-  return double(of.sizes.rows) * of.sizes.columns * of.sizes.inner >= kSurelyTerms;
-}
+double work_of(const ProductTerms& of) { return double(of.sizes.rows) * of.sizes.columns * of.sizes.inner; }
+
+bool are_terms_faster(const ProductTerms& of) { return work_of(of) >= kSurelyTerms && of.filled() >= kFilledTiles; }
 
 }  // namespace
 
@@ -269,7 +271,7 @@ std::unique_ptr<OperandsKernel> make_product(const ProductCase& product, std::sh
     return made->prepare(options) ? std::move(made) : nullptr;
   };
   const auto terms = options.tf32 ? std::nullopt : ProductTerms::of(product, device->arch(), device->processors());
-  if (!terms || terms->workspace_bytes() > kWorkspace) return by_library();
+  if (!terms || work_of(*terms) < kLeastTerms || terms->workspace_bytes() > kWorkspace) return by_library();
   const auto by_terms = [&] { return make_product_terms(*terms, product.swapped, device, options.cold); };
   if (!options.timed) return are_terms_faster(*terms) ? by_terms() : by_library();
   const DiskCache cache(kTerms, text(device->name(), " cublaslt ", lt().version()));

@@ -1,7 +1,7 @@
 // c = a b in f32 on the tensor cores of compute capability 9.0, which take TF32, 11 of f32's 24 bits. Each number is
 // the sum of two terms of TF32, high and low, and a product is high high + high low + low high: all of it but low low,
 // 2^-22 of it. Tensor cores cut off what they add up, so their sums end with each unit, kDepth numbers of the inner
-// axis, and are added up in f32. Where an operand is infinite, the result may be NaN.
+// axis, and are added up in f32. The result may be NaN where an operand is infinite.
 //
 // The units of all tiles of results are a row, and each block takes as many. A tile that several blocks share is added
 // up by the last of them to come, in the order of the blocks.

@@ -31,6 +31,7 @@ std::optional<ProductTerms> ProductTerms::of(const ProductCase& product, int arc
   const int64_t inner = a.transposed ? a.rows : a.columns, chunks = up(inner, kDepthOfUnit);
   const int64_t across = up(c.columns, kSideOfTile), tiles = up(c.rows, kSideOfTile) * across;
   if (inner == 0 || tiles == 0 || tiles > std::numeric_limits<int>::max() / 2 / chunks) return {};
+  if (std::max({inner, c.rows, c.columns}) > std::numeric_limits<int>::max() - kSideOfTile) return {};
   const int64_t units = tiles * chunks;
   const int64_t share = std::max(up(units, processors), std::min(chunks, kLeastShare));
   ProductTerms out;
@@ -39,6 +40,11 @@ std::optional<ProductTerms> ProductTerms::of(const ProductCase& product, int arc
   out.along_a = !a.transposed, out.along_b = b.transposed;
   out.bias = product.bias, out.addend = product.addend, out.relu = product.relu;
   return out;
+}
+
+double ProductTerms::filled() const {
+  return double(sizes.rows) * sizes.columns * sizes.inner /
+         (double(sizes.units) * kSideOfTile * kSideOfTile * kDepthOfUnit);
 }
 
 std::string ProductTerms::source() const {

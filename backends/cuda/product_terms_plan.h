@@ -18,6 +18,7 @@ struct ProductTerms {
   // Empty if it is no product of f32, if the kernel is not for `arch`, or if rows of an operand do not begin at 16
   // bytes.
   static std::optional<ProductTerms> of(const ProductCase& product, int arch, int processors);
+  double filled() const;  // the share of the multiplications of all units that the product needs
   std::string source() const;
   int tiles() const { return sizes.units / sizes.chunks; }
   int blocks() const { return (sizes.units + sizes.share - 1) / sizes.share; }

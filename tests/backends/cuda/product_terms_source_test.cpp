@@ -35,6 +35,9 @@ TEST_CASE("products of f32 are sums of terms where the tensor cores and the rows
   CHECK(!ProductTerms::of(product_case(128, 0, 128), 90, kHopperProcessors));
   CHECK(!ProductTerms::of(product_case(1 << 24, 1 << 20, 1 << 20), 90,
                           kHopperProcessors));  // more units than an int counts
+  CHECK(!ProductTerms::of(product_case(int64_t(1) << 31, 4, 4), 90, kHopperProcessors));
+  CHECK(ProductTerms::of(product_case(1000, 700, 900), 90, kHopperProcessors)->filled() ==
+        Approx(1000. * 700 * 900 / (1024. * 704 * 1024)));
   ProductCase other = product_case(128, 128, 128);
   other.dtype = other.result = DType::f64;
   CHECK(!ProductTerms::of(other, 90, kHopperProcessors));

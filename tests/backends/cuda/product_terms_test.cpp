@@ -29,7 +29,7 @@ const std::vector<ProductOf> kProducts = {
     {900, 1000, 700, true, false, false, true, false},
     {700, 900, 1001, false, true, true, true, true},  // rows of c do not begin at pairs
     {1000, 1100, 500, true, true, true},
-    {4, 4096, 65536, false, false, false, false, true},
+    {72, 4096, 4096, false, false, false, false, true},
     {128, 40'000, 128, true, false},  // one tile for all blocks
     {100'001, 100, 64, false, true, true},
 };

@@ -244,6 +244,7 @@ NEON_FAKE cuModuleGetFunction(CUfunction* out, CUmodule module, const char*) {
   *out = reinterpret_cast<CUfunction>(module);
   return given().check(module);
 }
+NEON_FAKE cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
 NEON_FAKE cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
                          void**, void**) {
   if (recording) ++recorded;
