@@ -67,7 +67,7 @@ class BayesSampler : public Sampler {
     const std::vector<dlib::function_spec> specs = {{lower, upper, whole}};
     search_ = std::make_unique<dlib::global_function_search>(
         specs, std::vector<std::vector<dlib::function_evaluation>>{told_}, kRelativeNoise);
-    search_->set_seed(time_t(seed_));
+    search_->set_seed(time_t(seed_ + told_.size()));  // or it would draw again what it has drawn before
   }
 
   const Space space_;

@@ -90,6 +90,22 @@ TEST_CASE("bayes goes on from former trials, several at once, past failures", "[
   CHECK(best < 0.03);
 }
 
+TEST_CASE("bayes asks for no point twice, with two trials in flight and the first ones failed", "[search]") {
+  const Quadratic problem;
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    const auto sampler = find_method("bayes").make(problem.space, 16, seed);
+    std::set<Point> points;
+    for (int64_t trial = 1; trial <= 16; trial += 2) {
+      const Point first = *sampler->ask(trial), second = *sampler->ask(trial + 1);
+      points.insert(first), points.insert(second);
+      for (const auto& [number, point] : {std::pair(trial + 1, second), std::pair(trial, first)})
+        sampler->tell(number, point,
+                      trial < 4 ? std::nullopt : std::optional(Quadratic::at(problem.space.values(point))));
+    }
+    CHECK(points.size() == 16);
+  }
+}
+
 TEST_CASE("bayes leaves its first point where trials fail, and finds what is beside them", "[search]") {
   const Quadratic problem;
   const auto fails = [&](const Point& point) { return value(problem.space.values(point), "rate") > 5e-3; };
