@@ -58,19 +58,20 @@ class Conversion {
     return std::ranges::count_if(places_, [&](const Place& place) { return stored_for(place) != nullptr; });
   }
 
-  // By names, and by order where that finds more arrays and each layer of a module's name gets this module.
+  // By names; by order where names find fewer than half of the arrays and each layer of a module's name gets this
+  // module. A layer of another name among many that are found begins anew.
   void pair() {
     const std::optional<TorchOrder> order = torch_order(modules_);
     if (order) epsilon_ = order->epsilon;
     const int64_t found = layers_found();
     if (!order && found == 0) no_module();
-    if (!order || found == int64_t(places_.size())) return;
+    if (!order || !finds_few(found)) return;
     std::vector<Place> ordered = places_;
     try {
       pair_in_order(ordered, modules_, *order, last_, path_);
     } catch (const Error& error) {
       if (!any_fits()) throw;
-      warn_of_order(found, error.what());
+      warn_of_order(error.what());
       return;
     }
     const bool agrees = std::ranges::equal(places_, ordered, [&](const Place& by_name, const Place& by_order) {
@@ -78,13 +79,13 @@ class Conversion {
       return !named || named == stored_for(by_order);
     });
     if (agrees) places_ = std::move(ordered);
-    else warn_of_order(found, text("these names contradict the order of torchvision's ", order->family));
+    else warn_of_order(text("these names contradict the order of torchvision's ", order->family));
   }
 
-  // Where names find fewer than half of the arrays.
-  void warn_of_order(int64_t found, const std::string& why) {
-    if (found < int64_t(places_.size()) - found)
-      order_warning_ = text("warning: only layers with the name of a module take weights: ", why);
+  bool finds_few(int64_t found) const { return found < int64_t(places_.size()) - found; }
+
+  void warn_of_order(const std::string& why) {
+    order_warning_ = text("warning: only layers with the name of a module take weights: ", why);
   }
 
   bool any_fits() const {

@@ -146,6 +146,9 @@ class Weights(Case):
                     self.write_state({prefix + name: value for name, value in self.state(title).items()})
                     self.assertRegex(self.said("-d", "f64", "-s", "m.safetensors", self.write("o.yaml", kept)), "^all [0-9]+ tensors taken$")
                     self.check_outputs(title)
+        # A layer of another name begins anew where the others have the names of modules.
+        spec = self.read(self.begin("resnet")).decode().replace("name: fc,", "name: head,")
+        self.assertEqual(self.said(self.write("o.yaml", spec)), "30 of 32 tensors taken; new: head/W, head_bias/b; not used: fc.bias, fc.weight")
         # A head of that name and another width begins anew.
         state = self.state("resnet")
         self.begin("resnet")
