@@ -240,15 +240,17 @@ bool has_rows_of_classes(std::string_view content, const std::string& name, cons
   constexpr int kRows = 1000;
   CsvReader reader(content, delimiter_in(content, name, params, true), name);
   std::vector<CsvCell> cells;
-  size_t count = 0;
+  size_t count = 0, known = 0, others = 0;
   for (int row = 0; row < kRows && reader.next(cells); ++row) {
     if (row > 0 && cells.size() != count) return false;
     count = cells.size();
     const size_t label = params.label == kAutoColumn ? 1 : size_t(std::atoll(params.label.c_str()));
     const bool is_index = params.label == kAutoColumn || are_indices({{params.label}});
-    if (!is_index || count < 2 || label >= count || !std::ranges::count(classes, cells[label].text)) return false;
+    if (!is_index || count < 2 || label >= count) return false;
+    if (std::ranges::count(classes, cells[label].text)) ++known;
+    else if (!cells[label].text.empty()) ++others;
   }
-  return count > 0;
+  return known > others;
 } catch (const Error&) {
   return false;
 }
