@@ -144,13 +144,14 @@ std::string OutcomeSheets::beside() const {
   return images ? "its target and the net's output" : "";
 }
 
-// The outputs (n, ...) for samples (n, ...) as they lie in memory.
+// The outputs (n, ...) for samples (n, ...) as they lie in memory, in batches of the training: those found room.
 Tensor OutcomeSheets::outputs_for(const Tensor& x) {
   if (!predictor_) predictor_.emplace(line_, opened_, stored_, path_);
   const int64_t n = x.shape()[0];
   Tensor out;
-  for (int64_t first = 0; first < n; first += Predictor::kMost) {
-    const int64_t count = std::min(Predictor::kMost, n - first);
+  const int64_t most = std::min(Predictor::kMost, opened_.experiment->params.batch_size);
+  for (int64_t first = 0; first < n; first += most) {
+    const int64_t count = std::min(most, n - first);
     const Tensor y = predictor_->run(x.rows(first, count), "the samples");
     if (out.empty()) out = Tensor(y.dtype(), Shape{n}.concat(y.shape().slice(1, y.shape().rank())));
     std::memcpy(out.rows(first, count).data(), y.data(), y.rows(0, count).bytes());
