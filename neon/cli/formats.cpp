@@ -29,8 +29,8 @@ class FormatRuns {
     const OpenedSpec spec = open_spec(line, path_);
     if (!spec.experiment->params.fixed_point.empty())
       fail(ErrorKind::config, path_,
-           ": fixed_point: neon formats tries all types of numbers; leave the key out, or give ",
-           "--set fixed_point='' and --fixed ", spec.experiment->params.fixed_point);
+           ": fixed_point: neon formats tries all types of numbers; leave the key out, and give ", "--fixed ",
+           spec.experiment->params.fixed_point, " for the row of that type");
     RunOptions options = options_of(line, spec);
     choose_backend(line, options, *spec.experiment);
     check_objective(spec, options, line.of_verb.metric);

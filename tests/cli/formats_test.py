@@ -128,7 +128,7 @@ class Formats(Case):
 
     def test_refusals(self):
         spec = self.spec(fixed_point='"8.4"')
-        self.refused(2, "formats", spec, "-b", "cpu", says="s.yaml: fixed_point: neon formats tries all types of numbers; leave the key out")
+        self.refused(2, "formats", spec, "-b", "cpu", says="s.yaml: fixed_point: neon formats tries all types of numbers; leave the key out, and give --fixed 8.4")
         spec = self.spec()
         self.refused(2, "formats", spec, "-d", "f16", says="neon formats tries all types of numbers")
         for wrong in "16", "16.16", "1.0", "x.y", "16.12.3":
