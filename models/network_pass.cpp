@@ -29,10 +29,10 @@ std::string shortened(const std::string& shapes) {
               shapes.substr(to));
 }
 
-// A sequence that branches are merged to ends where the first of them ends.
+// A sequence that branches are merged to ends where the first of them ends, unless the layer says otherwise.
 void keep_least_lengths(LayerContext& context, const std::vector<Expr>& branches, Expr y) {
   Value least = context.lengths(y);
-  if (!least || !context.is_sequence(y)) return;
+  if (!least || !context.is_sequence(y) || least != context.lengths(branches[0])) return;
   for (Expr branch : branches) {
     const Value lengths = context.is_sequence(branch) ? context.lengths(branch) : Value();
     if (lengths && lengths != least) least = apply("minimum", context.expr(least), context.expr(lengths));
