@@ -46,8 +46,8 @@ class Predictor {
   void find_buckets(DType dtype);
   // The samples of each bucket, for as long as there are any.
   std::map<int64_t, std::vector<int64_t>> by_length(const Tensor& samples) const;
-  // Throws unless the net's weights are those of sequences of so many steps.
   bool have_other_steps(const Tensor& samples) const;
+  // Throws unless the net's weights are those of sequences of so many steps.
   void check_steps(Kind kind, const std::string& place);
   Tensor run_alike(const Tensor& samples, Kind kind);
   Tensor run_by_length(const Tensor& samples);

@@ -261,7 +261,6 @@ class Inspection(Case):
         self.assertRegex(done.out, r"cost of one batch +[\d.]+ -> [\d.]+")
         self.assertIn("Affine_1", done.out)  # the spec's second layer, which the first phase lacks
 
-
     def test_bench_of_three_phases_has_the_layers_of_the_last(self):
         one = "reconstruct: true, cost: MeanSquared, epochs: 1, optimizer: Adam"
         phases = f"[{{name: wide, {one}, layers: [Affine: {{nout: 4, init: Kaiming}}]}}, " \

@@ -75,7 +75,7 @@ class Predictions(Case):
         self.assertLess((found["test_outputs"].argmax(2) != labels[40:])[known].mean(), 0.1)
 
     def test_merged_branches_end_with_the_first_that_ends(self):
-        """Of L steps the pooling makes floor(L / 2), the convolution one more where L is odd."""
+        """The pooling makes floor(L / 2) of L steps, the convolution one more where L is odd."""
         x = np.random.default_rng(5).normal(size=(6, 8, 3)).astype("f4")
         lengths = [8, 7, 5, 3, 6, 1 + 1]
         for sample, length in zip(x, lengths):
