@@ -31,7 +31,7 @@ class Live(support.Case):
         self.port = int(re.fullmatch(r"http://127\.0\.0\.1:(\d+)/ shows the runs; Ctrl-C ends this\n", said)[1])
 
     def ask(self, path, method="GET", host=None, body=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=90)
         connection.putrequest(method, path, skip_host=host is not None)
         if host is not None:
             connection.putheader("Host", host)
@@ -112,9 +112,9 @@ epochs: 1000000
 
     def run_shown(self, wanted):
         """The run of data.json, as soon as `wanted` holds for it."""
-        end = time.monotonic() + 40
+        end = time.monotonic() + 90
         while time.monotonic() < end:
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=90)
             connection.request("GET", "/data.json")
             run = json.loads(connection.getresponse().read())["runs"][0]
             connection.close()
@@ -144,7 +144,7 @@ epochs: 1000000
         self.assertEqual([each["title"] for each in run["sheets"][:3]], ["Predictions", "Worst samples", "Filters of Conv_0"])
         self.assertTrue(run["net"]["boxes"])
         training.send_signal(signal.SIGINT)
-        training.wait(30)
+        training.wait(90)
         run = self.run_shown(lambda run: run["status"] != "running" and run["sheets"])
         server.send_signal(signal.SIGINT)
         self.assertEqual(server.wait(10), 0)
