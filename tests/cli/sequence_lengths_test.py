@@ -57,7 +57,7 @@ class SequenceLengths(Case):
             self.refused(3, "predict", "a.safetensors", "long.npy", says=[why, "; give the first 5 steps of longer ones\n"])
 
     def test_the_advice_to_cut_sequences_is_followed(self):
-        """Of Sequences, which have steps to set; of arrays there are none."""
+        """The data set Sequences has steps to set, and arrays have none."""
         self.write("w.csv", "who,x,kind\n" + "".join(f"{who},{k / 4},{who % 2}\n" for who in range(8) for k in range(4)))
         self.write("more.csv", "who,x\n" + "".join(f"{who},{k / 4}\n" for who in (1, 2) for k in range(9)))
         self.write("first.csv", "who,x\n" + "".join(f"{who},{k / 4}\n" for who in (1, 2) for k in range(4)))
