@@ -15,8 +15,8 @@ struct ProductTerms {
   Sizes sizes{};
   bool along_a = false, along_b = false, bias = false, addend = false, relu = false;
 
-  // Empty if it is no product of f32, if the kernel is not for `arch`, or if rows of an operand do not begin at 16
-  // bytes.
+  // The arrays begin at 16 bytes. Empty if it is no product of f32, if the kernel is not for `arch`, or if rows of an
+  // operand do not begin at 16 bytes.
   static std::optional<ProductTerms> of(const ProductCase& product, int arch, int processors);
   double filled() const;  // the share of the multiplications of all units that the product needs
   std::string source() const;
