@@ -181,7 +181,7 @@ TEST_CASE("making a program takes at most 2.5 times as long for each doubling of
   // times. Another program may slow one of them down, so the least of several counts, and over three doublings.
   const double most = 2.5 * 2.5 * 2.5;
   double shallow = 1e9, deep = 1e9;
-  for (int turn = 0; turn < 6 && (turn < 2 || deep >= most * shallow); ++turn) {
+  for (int turn = 0; turn < 12 && (turn < 2 || deep >= most * shallow); ++turn) {
     shallow = std::min(shallow, compile_seconds(40));
     deep = std::min(deep, compile_seconds(320));
   }
