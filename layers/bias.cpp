@@ -13,7 +13,7 @@ Expr bias(LayerContext& context, Expr x, const Initializer& init, const std::str
                                     .layer_class = "Bias",
                                     .shape = {features},
                                     .initializer = &init,
-                                    .fan = {1, features}});
+                                    .fan = {.out = features, .rows = features}});
   if (context.split.has(x)) return of_each_part(context, x, [&](Expr part) { return part + b; });
   // Steps of a sequence are rows of the product that made them, which then takes the bias along.
   const Shape shape = x.shape();
@@ -33,7 +33,7 @@ Expr bias_of_places(LayerContext& context, Expr x, const Initializer& init) {
                                     .layer_class = "Bias",
                                     .shape = {one.elements()},
                                     .initializer = &init,
-                                    .fan = {1, one.elements()}});
+                                    .fan = {.out = one.elements(), .rows = one.elements()}});
   return x + reshape(b, one);
 }
 

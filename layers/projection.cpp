@@ -22,7 +22,7 @@ Parameter biases(const LayerContext& context, const ProjectionOptions& options) 
           .layer_class = "Bias",
           .shape = {options.nout},
           .initializer = &*options.bias,
-          .fan = {1, options.nout}};
+          .fan = {.out = options.nout, .rows = options.nout}};
 }
 
 }  // namespace

@@ -143,6 +143,11 @@ TEST_CASE("parts of a layer are named and classed as neon named them; fans are i
   CHECK((b.name == "fc_bias/b" && b.layer == "fc_bias" && b.layer_class == "Bias"));
   CHECK(w.shape == Shape{3, 5});
   CHECK((w.fan.in == 5 && w.fan.out == 3 && w.fan.rows == 3 && w.fan.columns == 5));
+  CHECK((b.fan.rows == 3 && b.fan.columns == 1));  // neon 1.x's biases were a column
+
+  const auto maps = Registry<Layer>::get().create(yaml_of("Bias: {init: GlorotUniform}"));
+  maps->forward(context, {graph, graph.input("maps", DType::f32, {2, 6, 6, 7})});
+  CHECK((context.parameters[2].fan.rows == 7 && context.parameters[2].fan.columns == 1));
 }
 
 TEST_CASE("neon 1.0's names of parts are those that MultiOptimizer knows; the arrays keep theirs") {
