@@ -1,5 +1,9 @@
 #include "neon/train/result_names.h"
 
+#include <algorithm>
+
+#include "neon/train/experiment.h"
+
 namespace neon {
 
 namespace {
@@ -11,6 +15,21 @@ std::vector<std::string> result_names(const Metric& metric) {
 }
 
 }  // namespace
+
+std::vector<std::string> reported_names(const Experiment& experiment) {
+  std::vector<std::string> out;
+  const auto add = [&](const std::string& name) {
+    if (!std::ranges::count(out, name)) out.push_back(name);
+  };
+  for (const Metric::Result& result : experiment.results()) add(result.name);
+  for (const TrainedPhase& phase : experiment.phases())
+    for (const Metric::Result& result :
+         phase.source.rule ? phase.source.rule->results() : std::vector<Metric::Result>()) {
+      add(result.name);
+      if (experiment.params.train_metrics > 0) add(kOfTraining + result.name);
+    }
+  return out;
+}
 
 void check_result_names(const std::vector<Made<Metric>>& metrics, const Setting* where, Problems& problems) {
   for (size_t i = 0; i < metrics.size(); ++i)

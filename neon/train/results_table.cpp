@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include "datasets/csv.h"
 #include "datasets/file.h"
 #include "neon/core/error.h"
 #include "neon/train/csv_text.h"
+#include "neon/train/result_names.h"
 
 namespace neon {
 
@@ -61,8 +63,7 @@ ResultsTable::ResultsTable(const std::string& path, const Experiment& experiment
                            const Position& position)
     : outputs_(experiment.params.outputs.size()), names_{"cost"} {
   if (set.empty()) names_.clear();
-  for (const Metric::Result& result : set.empty() ? std::vector<Metric::Result>() : experiment.results())
-    if (!std::ranges::count(names_, result.name)) names_.push_back(result.name);
+  else std::ranges::copy(reported_names(experiment), std::back_inserter(names_));
   std::vector<std::string> columns = {"epoch", "step", "train_cost", "learning_rate", "seconds"};
   for (const auto& [name, output] : experiment.params.outputs) columns.push_back("epoch_" + name + ".cost");
   for (const std::string& name : names_) columns.push_back(column_of(name, set));

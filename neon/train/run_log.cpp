@@ -6,6 +6,7 @@
 
 #include "neon/core/version.h"
 #include "neon/spec/yaml.h"
+#include "neon/train/result_names.h"
 
 namespace neon {
 
@@ -78,11 +79,8 @@ RunLog::RunLog(const RunOptions& options, const Experiment& experiment, RunPlan&
   if (evaluations > 0) {
     add("cost/loss", evaluations, DType::f32, "", "epoch", "epoch_freq");
     add("time/loss", evaluations, DType::f32, "seconds", "epoch", "epoch_freq");
-    for (const Metric::Result& result : experiment.results()) {
-      const std::string path = "metrics/" + result.name;
-      const bool known = std::ranges::any_of(series, [&](const SeriesSpec& s) { return s.path == path; });
-      if (!known) add(path, evaluations, DType::f32, "", "epoch", "epoch_freq");
-    }
+    for (const std::string& name : reported_names(experiment))
+      add("metrics/" + name, evaluations, DType::f32, "", "epoch", "epoch_freq");
   }
   add("time/train/start_time", 1, DType::f64, "seconds", "", "");
   add("time/train/end_time", 1, DType::f64, "seconds", "", "");

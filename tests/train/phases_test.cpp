@@ -136,6 +136,37 @@ TEST_CASE("callbacks act in the last phase, metrics are of the spec's own net") 
   CHECK(std::get<std::string>(*metrics.find("config", "phases")) == "pretrain 2, top 2, tune 2");
 }
 
+TEST_CASE("what the rule of an earlier phase reports is in the metrics file") {
+  const Spec spec = spec_from_text(R"(
+dataset: Iris
+layers:
+  - RBM: {name: machine, nout: 4, visible: gaussian, init: {Gaussian: {scale: 0.1}}}
+  - Affine: {name: head, nout: 3, init: Kaiming, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: {Adam: {learning_rate: 0.01}}
+train_metrics: 20
+rng_seed: 1
+phases:
+  - name: alone
+    epochs: 2
+    rule: ContrastiveDivergence
+    layers: [RBM: {name: machine, nout: 4, visible: gaussian, init: {Gaussian: {scale: 0.1}}}]
+  - {name: together, epochs: 1}
+)",
+                                   "test.yaml");
+  Runs runs(spec, "f32");
+  runs.run("run", -1, false);
+  const MetricsContents metrics = runs.metrics("run");
+  for (const char* path : {"metrics/FreeEnergy", "metrics/train_FreeEnergy"}) {
+    INFO(path);
+    REQUIRE(metrics.find(path));
+    const auto& values = metrics.find(path)->values;
+    REQUIRE(values.size() == 3);
+    CHECK((std::isfinite(values[1]) && std::isnan(values[2])));  // the last phase has a cost
+  }
+  CHECK(!std::isnan(metrics.find("metrics/Top1Misclass")->values[2]));
+}
+
 TEST_CASE("a checkpoint of phases is one of the spec's own net") {
   const Spec spec = phases_with();
   Runs runs(spec, "f32");
