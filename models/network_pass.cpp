@@ -29,15 +29,19 @@ std::string shortened(const std::string& shapes) {
               shapes.substr(to));
 }
 
-// A sequence that branches are merged to ends where the first of them ends, unless the layer says otherwise.
-void keep_least_lengths(LayerContext& context, const std::vector<Expr>& branches, Expr y) {
-  Value least = context.lengths(y);
-  if (!least || !context.is_sequence(y) || least != context.lengths(branches[0])) return;
-  for (Expr branch : branches) {
-    const Value lengths = context.is_sequence(branch) ? context.lengths(branch) : Value();
-    if (lengths && lengths != least) least = apply("minimum", context.expr(least), context.expr(lengths));
+// Merged branches are a sequence where one of them has its steps, unless the layer says what they are. It ends where
+// the first of these branches ends.
+void keep_steps_of_branches(LayerContext& context, const std::vector<Expr>& branches, Expr y) {
+  if (context.has_axes(y) || y.shape().rank() != 3) return;
+  Value least;
+  for (const Expr& branch : branches) {
+    if (!context.is_sequence(branch) || branch.shape().slice(0, 2) != y.shape().slice(0, 2)) continue;
+    context.mark_sequence(y);
+    const Value lengths = context.lengths(branch);
+    if (!lengths || lengths == least) continue;
+    least = least ? cast(minimum(context.expr(least), context.expr(lengths)), DType::i32) : lengths;
   }
-  context.set_lengths(y, least);
+  if (least) context.set_lengths(y, least);
 }
 
 class Pass {
@@ -153,8 +157,7 @@ class Pass {
       if (predicts_labels_ && outputs.size() > 1) refuse_after_decoder(link);
       return container.merge(context_, outputs);
     });
-    keep_steps(context_, outputs[0], y);
-    keep_least_lengths(context_, outputs, y);
+    keep_steps_of_branches(context_, outputs, y);
     pass_dropped(context_, container, outputs, y);
     return y;
   }

@@ -123,6 +123,18 @@ std::vector<std::string> windows_to_rows() {
   return out;
 }
 
+// Branches of which one has lengths of its own, and layers behind them that read the lengths.
+std::vector<std::string> merges() {
+  const std::string windows = "[" + convolution("padding: 1") + "]",
+                    affine = "{Affine: {nout: 4, bias: {Constant: 0.5}, " + kInit + "}}",
+                    weights = "[RecurrentMean, " + affine + "]";
+  return {affine + ", {MergeSum: [" + windows + ", SkipNode]}, " + cell("LSTM"),
+          affine + ", {MergeMean: [SkipNode, " + windows + "]}, {MultiHeadAttention: {heads: 2, " + kInit + "}}",
+          "{MergeConcat: [" + windows + ", [" + affine + "]]}, " + cell("BiGRU"),
+          "{MergeProduct: [" + weights + ", [" + affine + "]]}, " + affine + ", " + cell("GRU"),
+          "{MergeProduct: [[" + affine + "], " + weights + "]}, " + affine + ", " + cell("GRU")};
+}
+
 std::vector<std::string> nets(bool tokens, bool of_steps) {
   const std::string end = "{Affine: {nout: 3, " + kInit + ", activation: Softmax}}]";
   const std::string begin = tokens ? "[{Embedding: {embedding_dim: 3, " + kInit + "}}, " : "[";
@@ -136,6 +148,8 @@ std::vector<std::string> nets(bool tokens, bool of_steps) {
   if (!of_steps) out.push_back(begin + "RecurrentLast, " + end);
   for (const std::string& windows : of_steps ? windows_by_step() : windows_to_rows())
     out.push_back(begin + windows + ", " + end);
+  for (const std::string& merge : merges())
+    out.push_back(begin + merge + (of_steps ? ", " : ", RecurrentLast, ") + end);
   for (const std::string& draws : draws_by_step())
     out.push_back(begin + draws + (of_steps ? ", " : ", RecurrentMean, {Dropout: {keep: 0.5}}, ") + end);
   return out;
