@@ -11,7 +11,7 @@ struct AffineParams : PartNames {
   OutputCount nout;
   Made<Initializer> init;
   Made<Initializer> bias;
-  bool batch_norm = false;
+  BatchNormChoice batch_norm;
   Made<Activation> activation;
   bool transpose = false;
   std::string linear_name;
@@ -42,7 +42,8 @@ struct Affine : Parametrized<Layer, AffineParams> {
     params.PartNames::apply(context);
     if (params.transpose) context.sharing.share_weights_alone();
     x = linear(context, x, params.nout.of(context), *params.init, context.layer, params.transpose);
-    if (params.batch_norm) x = batch_norm(context, own_samples(context, x), {}, context.layer + "_bnorm");
+    if (params.batch_norm)
+      x = batch_norm(context, own_samples(context, x), params.batch_norm, context.layer + "_bnorm");
     if (params.bias) x = bias(context, x, *params.bias, context.layer + "_bias");
     return activate(context, x, params.activation);
   }

@@ -77,6 +77,19 @@ std::vector<Value> over_whole_batch(const LayerContext& context, Expr x, Expr ga
 
 }  // namespace
 
+void Value_of<BatchNormChoice>::read(const Setting& from, BatchNormChoice& out, const Constraint&, Problems& problems) {
+  out = {};
+  if (from.is_map()) out = {read_params<BatchNormParams>(from, problems), true};
+  else if (!detail::read_bool(from, out.given))
+    detail::wrong_type(from, "true, false or numbers, as in {rho: 0.99, eps: 1e-6}", problems);
+}
+
+Setting Value_of<BatchNormChoice>::write(const BatchNormChoice& value) {
+  const BatchNormParams usual;
+  if (!value || (value.rho == usual.rho && value.eps == usual.eps)) return Setting::scalar(value ? "true" : "false");
+  return write_params(static_cast<const BatchNormParams&>(value));
+}
+
 Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, const std::string& name) {
   const Shape shape = x.shape();
   const Shape stored{shape.back()};

@@ -57,7 +57,7 @@ NEON_REGISTER(Layer, BinaryLinear,
 
 struct BinaryAffineParams : BinaryLinearParams {
   Made<Initializer> bias;
-  bool batch_norm = false;
+  BatchNormChoice batch_norm;
   Made<Activation> activation;
   static void describe(auto&& p) {
     BinaryLinearParams::describe(p);
@@ -78,7 +78,7 @@ struct BinaryAffine : Parametrized<Layer, BinaryAffineParams> {
   }
   Expr forward(LayerContext& context, Expr x) const override {
     x = binary_product(context, x, params.nout.of(context), *params.init, params.binary_input);
-    if (params.batch_norm) x = batch_norm(context, x, {}, context.layer + "_bnorm");
+    if (params.batch_norm) x = batch_norm(context, x, params.batch_norm, context.layer + "_bnorm");
     if (params.bias) x = bias(context, x, *params.bias, context.layer + "_bias");
     return activate(context, x, params.activation);
   }

@@ -12,7 +12,7 @@ template <typename Filters>
 struct WithActivation : Filters, PartNames {
   Made<Initializer> bias;
   bool shared_bias = true;
-  bool batch_norm = false;
+  BatchNormChoice batch_norm;
   Made<Activation> activation;
   std::string conv_name;
   static void describe(auto&& p) {
@@ -42,7 +42,7 @@ struct WithActivation : Filters, PartNames {
     PartNames::apply(context);
   }
   Expr finish(LayerContext& context, Expr x) const {
-    if (batch_norm) x = neon::batch_norm(context, x, {}, context.layer + "_bnorm");
+    if (batch_norm) x = neon::batch_norm(context, x, batch_norm, context.layer + "_bnorm");
     if (bias && !shared_bias) return activate(context, bias_of_places(context, x, *bias), activation);
     // As rows of a sequence's steps, bias and activation are one kernel.
     Expr y = as_steps(context, x);

@@ -19,6 +19,19 @@ struct BatchNormParams {
   }
 };
 
+// Whether a layer normalises what it makes: true, or numbers in place of the usual ones, {rho: 0.99, eps: 1e-6}.
+struct BatchNormChoice : BatchNormParams {
+  bool given = false;
+  explicit operator bool() const { return given; }
+};
+
+template <>
+struct Value_of<BatchNormChoice> {
+  static std::string type() { return "true, false or {rho, eps}"; }
+  static void read(const Setting& from, BatchNormChoice& out, const Constraint& constraint, Problems& problems);
+  static Setting write(const BatchNormChoice& value);
+};
+
 // Names that neon 1.0 had for what follows the weights, in MultiOptimizer.
 struct PartNames {
   std::string bias_name, bn_name, act_name;

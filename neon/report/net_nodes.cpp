@@ -59,7 +59,8 @@ std::string parameters_text(const Setting& params, const Shape& output) {
   }
   if (const std::string strides = extent(params.find("strides"), axes); !strides.empty() && !is_one(strides))
     parts.push_back("stride " + strides);
-  if (const Setting* norm = params.find("batch_norm"); norm && norm->is_scalar() && norm->value == "true")
+  if (const Setting* norm = params.find("batch_norm");
+      norm && (norm->is_map() || (norm->is_scalar() && norm->value == "true")))
     parts.push_back("batch norm");
   for (const char* key : {"activation", "transform"})
     if (const std::string activation = made_name(params.find(key)); !activation.empty() && activation != "Identity")

@@ -4,6 +4,7 @@
 
 #include "backends/graph/flops.h"
 #include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 #include "layers/layer.h"
 #include "tests/backends/cuda/part.h"
 #include "tests/support/golden.h"
@@ -148,6 +149,44 @@ TEST_CASE("parts of a layer are named and classed as neon named them; fans are i
   const auto maps = Registry<Layer>::get().create(yaml_of("Bias: {init: GlorotUniform}"));
   maps->forward(context, {graph, graph.input("maps", DType::f32, {2, 6, 6, 7})});
   CHECK((context.parameters[2].fan.rows == 7 && context.parameters[2].fan.columns == 1));
+}
+
+TEST_CASE("batch_norm of a layer takes the numbers of BatchNorm") {
+  struct Found {
+    double eps = 0;
+    bool keeps = false;  // 0.75 of the running statistics
+  };
+  const auto found_in = [](const std::string& yaml, const Shape& shape) {
+    Graph graph;
+    LayerContext context(graph, true, DType::f32, 0);
+    context.layer = "one";
+    Registry<Layer>::get().create(yaml_of(yaml))->forward(context, {graph, graph.input("x", DType::f32, shape)});
+    Found out;
+    for (int i = 0; i < graph.node_count(); ++i) {
+      const Node& node = graph.node(i);
+      if (node.op->is(ops::batch_norm)) out.eps = node.attributes.real("epsilon");
+      out.keeps = out.keeps || (node.op->is(ops::constant) && node.attributes.real("value") == 0.75);
+    }
+    return out;
+  };
+  for (const auto& [layer, shape] :
+       {std::pair("Affine: {nout: 3", Shape{4, 5}), std::pair("BinaryAffine: {nout: 3", Shape{4, 5}),
+        std::pair("Conv: {fshape: 2, nofm: 3", Shape{4, 5, 5, 2}),
+        std::pair("Deconv: {fshape: 2, nofm: 3", Shape{4, 5, 5, 2})}) {
+    const std::string begin = std::string(layer) + ", batch_norm: ";
+    INFO(begin);
+    CHECK(found_in(begin + "false}", shape).eps == 0);
+    CHECK((found_in(begin + "true}", shape).eps == 1e-3 && !found_in(begin + "true}", shape).keeps));
+    const Found other = found_in(begin + "{rho: 0.75, eps: 0.5}}", shape);
+    CHECK((other.eps == 0.5 && other.keeps));
+  }
+  const auto written = [](const std::string& norm) {
+    return round_trip<Layer>(yaml_of("Affine: {nout: 3, batch_norm: " + norm + "}")).second;
+  };
+  CHECK_THAT(written("{eps: 0.5}"), Catch::Contains("batch_norm: {rho: 0.9, eps: 0.5}"));
+  CHECK_THAT(written("{rho: 0.9}"), Catch::Contains("batch_norm: true"));
+  CHECK_THAT(written("false"), Catch::Contains("batch_norm: false"));
+  for (const char* wrong : {"3", "[true]", "{alpha: 1}", "{eps: -1}"}) CHECK_THROWS(written(wrong));
 }
 
 TEST_CASE("neon 1.0's names of parts are those that MultiOptimizer knows; the arrays keep theirs") {
