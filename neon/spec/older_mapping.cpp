@@ -42,8 +42,8 @@ bool has_name(const Setting& setting, std::string_view wanted) {
 void leave_out_absent(Setting& mapping, const Setting& layers, std::vector<std::string>& notes) {
   std::erase_if(mapping.entries, [&](const Setting::Entry& entry) {
     constexpr std::string_view kClasses[] = {
-        "Bias",      "BatchNorm", "Linear", "Convolution",  "Deconvolution",     "LookupTable",
-        "Recurrent", "LSTM",      "GRU",    "BinaryLinear", kConvolutionWithBias};
+        "Bias", "BatchNorm", "Linear",       "Convolution",        "Deconvolution",  "LookupTable",      "Recurrent",
+        "LSTM", "GRU",       "BinaryLinear", kConvolutionWithBias, "ShiftBatchNorm", "BatchNormAutodiff"};
     // Lists of layers, and layers without parameters: no parameter was of these classes.
     constexpr std::string_view kNever[] = {"Affine",     "Conv",    "Deconv", "BinaryAffine",
                                            "Activation", "Dropout", "Pooling"};
@@ -65,7 +65,18 @@ constexpr std::pair<std::string_view, std::string_view> kWhole[] = {{"Recurrent"
                                                                     {"DeepBiRNN", "BiRNN"},
                                                                     {"DeepBiLSTM", "BiLSTM"},
                                                                     {"Conv", kConvolutionWithBias},
-                                                                    {kConvolutionWithBias, kConvolutionWithBias}};
+                                                                    {kConvolutionWithBias, kConvolutionWithBias},
+                                                                    {"ShiftBatchNorm", "ShiftBatchNorm"},
+                                                                    {"BatchNormAutodiff", "BatchNormAutodiff"}};
+
+// Classes of 1.x beside BatchNorm, which is ours of their parameters.
+bool is_other_norm(std::string_view layer_class) {
+  return layer_class == "ShiftBatchNorm" || layer_class == "BatchNormAutodiff";
+}
+
+bool names_norm(const Setting& mapping) {
+  return mapping.find("BatchNorm") || mapping.find("ShiftBatchNorm") || mapping.find("BatchNormAutodiff");
+}
 
 bool is_whole_class(std::string_view name) {
   return std::ranges::any_of(kWhole, [&](const auto& one) { return one.second == name; });
@@ -74,12 +85,13 @@ bool is_whole_class(std::string_view name) {
 // Batch norm takes the place of the biases.
 bool has_norm(std::string_view layer_class, const Setting& params) {
   const Setting* const norm = params.find("batch_norm");
-  bool asked = false;
-  return layer_class == "BiBNRNN" || (norm && detail::read_bool(*norm, asked) && asked);
+  bool asked = norm && norm->is_map();
+  return layer_class == "BiBNRNN" || asked || (norm && detail::read_bool(*norm, asked) && asked);
 }
 
 bool has_biases(std::string_view layer_class, const Setting& params) {
-  return !has_norm(layer_class, params) && (layer_class != kConvolutionWithBias || params.find("bias"));
+  return !has_norm(layer_class, params) && !is_other_norm(layer_class) &&
+         (layer_class != kConvolutionWithBias || params.find("bias"));
 }
 
 // The class in kWhole; "" of other layers. A Conv and its biases were of one class from neon 2.3 on, whose
@@ -87,10 +99,20 @@ bool has_biases(std::string_view layer_class, const Setting& params) {
 std::string_view whole_class(std::string_view layer_class, const Setting& params, const Setting& mapping) {
   const auto* const found = std::ranges::find_if(kWhole, [&](const auto& one) { return one.first == layer_class; });
   if (found == std::end(kWhole)) return "";
+  if (is_other_norm(layer_class) && !names_norm(mapping)) return "";
   const bool is_filter = layer_class == "Conv";
   if (is_filter && (!mapping.find(kConvolutionWithBias) || !params.find("bias") || has_norm(layer_class, params)))
     return "";
   return found->second;
+}
+
+// Such layers without parameters as objects with none.
+void spell_out_norms(Setting& setting) {
+  if (setting.is_scalar() && is_other_norm(last_part(class_of(setting))))
+    setting = Setting::map({{setting.value, Setting::map({}, setting.where), setting.where}}, setting.where);
+  for (Setting& item : setting.items) spell_out_norms(item);
+  for (auto& entry : setting.entries)
+    if (entry.value.is_list() || entry.value.is_map()) spell_out_norms(entry.value);
 }
 
 // Calls `change` with the class and the parameters of each object with parameters, in the order of the net.
@@ -102,7 +124,7 @@ void each_in_order(Setting& setting, const auto& change) {
 }
 
 bool names_whole(const Setting& mapping) {
-  return mapping.find("Bias") ||
+  return mapping.find("Bias") || mapping.find("BatchNorm") ||
          std::ranges::any_of(mapping.entries, [](const Setting::Entry& entry) { return is_whole_class(entry.key); });
 }
 
@@ -118,6 +140,7 @@ std::string name_of_layer(Setting& params, std::string_view layer_class, int num
 // All parameters of such a layer get the optimizer of its name, else of its class, else the default.
 void spell_out_whole(Setting& mapping, Setting& layers, std::vector<std::string>& notes) {
   if (!names_whole(mapping)) return;
+  if (names_norm(mapping)) spell_out_norms(layers);
   std::map<std::string, int> numbers;
   std::set<std::string_view> served;
   each_in_order(layers, [&](std::string_view written, Setting& params) {

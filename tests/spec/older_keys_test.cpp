@@ -144,6 +144,15 @@ TEST_CASE("a mapping of 1.x serves a recurrent layer as a whole, and never its b
         ", Embedding: Adagrad}}}");
   CHECK(mapping("{type: BinaryAffine, config: {nout: 3}}", "BinaryLinear: {type: Adagrad}") ==
         ", BinaryLinear: Adagrad}}}");
+  // A norm is served by its own class. Ours has one class for all.
+  const std::string shift = "{type: ShiftBatchNorm}", autodiff = "{type: BatchNormAutodiff, config: {name: n}}",
+                    norm = "{type: BatchNorm}";
+  CHECK(mapping(norm + ", " + shift + ", " + autodiff, "ShiftBatchNorm: {type: Adagrad}") ==
+        ", ShiftBatchNorm_0: Adagrad, n: Adam}}}");
+  CHECK(mapping(norm + ", " + shift, "BatchNorm: {type: Adagrad}") ==
+        ", BatchNorm: Adagrad, ShiftBatchNorm_0: Adam}}}");
+  CHECK(mapping(shift, "BatchNorm: {type: Adagrad}") == "}}}");
+  CHECK(mapping(shift, bias) == "}}}");
   CHECK(mapping(affine, "Linear: {type: Adagrad}, " + bias) == ", Linear: Adagrad, Bias: RMSProp}}}");
 }
 
