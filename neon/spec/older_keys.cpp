@@ -57,13 +57,15 @@ void spell_out_batch_norm(Setting& setting) {
 // Defaults of neon 1.0 and 1.1.
 void keep_batch_norm(std::string_view layer_class, Setting& params, std::vector<std::string>& notes) {
   constexpr std::pair<const char*, const char*> kDefaults[] = {{"rho", "0.99"}, {"eps", "1e-6"}};
-  if (layer_class == "BatchNorm") {
+  const auto complete = [&](Setting& norm) {
     for (const auto& [key, value] : kDefaults)
-      if (!params.find(key)) params.entries.push_back({key, Setting::scalar(value, params.where), params.where});
-  } else if (const Setting* const norm = params.find("batch_norm"); norm && is_true(*norm)) {
-    notes.push_back(text(norm->where,
-                         ": batch_norm has rho 0.9 and eps 1e-3, as from neon 1.2 on; in 1.0 they were "
-                         "0.99 and 1e-6, as BatchNorm: {rho: 0.99, eps: 1e-6} behind the layer has them"));
+      if (!norm.find(key)) norm.entries.push_back({key, Setting::scalar(value, norm.where), norm.where});
+  };
+  if (layer_class == "BatchNorm") complete(params);
+  if (Setting* const norm = params.find("batch_norm"); norm && is_true(*norm)) {
+    *norm = Setting::map({}, norm->where);
+    complete(*norm);
+    notes.push_back(text(norm->where, ": batch_norm has rho 0.99 and eps 1e-6, as neon 1.0 had it"));
   }
 }
 
@@ -174,16 +176,54 @@ std::vector<std::string> layer_classes(const Setting& setting) {
   return out;
 }
 
-// An optimizer divided by the samples of a batch alone.
-void tell_of_steps(const Setting& layers, std::vector<std::string>& notes) {
+bool is_of_steps(const Setting& layers) {
   constexpr std::string_view kCells[] = {"Recurrent", "LSTM", "GRU", "RNN"};
   constexpr std::string_view kSums[] = {"RecurrentSum", "RecurrentMean", "RecurrentLast"};
-  bool steps = false;
+  bool out = false;
   for (const std::string& name : layer_classes(layers)) {
-    if (std::ranges::count(kSums, name)) return;
-    steps = steps || std::ranges::any_of(kCells, [&](std::string_view cell) { return name.ends_with(cell); });
+    if (std::ranges::count(kSums, name)) return false;
+    out = out || std::ranges::any_of(kCells, [&](std::string_view cell) { return name.ends_with(cell); });
   }
-  if (steps)
+  return out;
+}
+
+// The steps of a sequence, where the data set says them; otherwise 0.
+int64_t steps_of(const Setting& root) {
+  const Setting* const data = root.find("dataset");
+  const Setting* const params = data && is_object(*data) ? &data->entries[0].value : nullptr;
+  const Setting* const given = params && params->is_map() ? params->find("steps") : nullptr;
+  int64_t out = 0;
+  return given && detail::read_integer(*given, out) ? out : 0;
+}
+
+// Whether the cost has such a factor, and now has it.
+bool multiply_gradient(Setting& cost, int64_t factor) {
+  constexpr std::string_view kScaled[] = {"CrossEntropyMulti", "CrossEntropyBinary", "SumSquared"};
+  const std::string_view name = last_part(class_of(cost));
+  if (name == "GeneralizedCost" && is_object(cost)) {
+    Setting* const inner = cost.entries[0].value.find("costfunc");
+    return inner && multiply_gradient(*inner, factor);
+  }
+  if (!std::ranges::count(kScaled, name)) return false;
+  if (cost.is_scalar()) cost = Setting::map({{cost.value, Setting::map({}, cost.where), cost.where}}, cost.where);
+  Setting& params = cost.entries[0].value;
+  double own = 1;
+  if (const Setting* const scale = params.find("scale"); scale && !detail::read_real(*scale, own)) return false;
+  std::erase_if(params.entries, [](const Setting::Entry& entry) { return entry.key == "scale"; });
+  params.entries.push_back({"scale", Setting::scalar(number(own * double(factor)), cost.where), cost.where});
+  return true;
+}
+
+// An optimizer divided by the samples of a batch alone.
+void keep_sum_over_steps(Setting& root, std::vector<std::string>& notes) {
+  Setting& layers = *root.find("layers");
+  if (!is_of_steps(layers)) return;
+  Setting* const cost = root.find("cost");
+  const int64_t steps = steps_of(root);
+  if (cost && steps > 0 && multiply_gradient(*cost, steps))
+    notes.push_back(text(cost->where, ": scale: neon 1.x summed the gradients of the ", steps,
+                         " steps of a sequence, which are a mean here"));
+  else
     notes.push_back(text(layers.where,
                          ": gradients are means over the steps of a sequence, where neon 1.x summed them; "
                          "scale of the cost, the number of steps, gives the sum"));
@@ -194,7 +234,7 @@ void tell_of_variance(Setting& layers, std::vector<std::string>& notes) {
   const std::vector<std::string> names = layer_classes(layers);
   bool normed = std::ranges::any_of(kNorms, [&](std::string_view norm) { return std::ranges::count(names, norm) > 0; });
   each_object(layers, [&](std::string_view, const Setting& params) {
-    if (const Setting* const norm = params.find("batch_norm")) normed = normed || is_true(*norm);
+    if (const Setting* const norm = params.find("batch_norm")) normed = normed || norm->is_map() || is_true(*norm);
   });
   if (normed)
     notes.push_back(text(layers.where,
@@ -279,7 +319,7 @@ void convert_older_keys(Setting& root, const std::string& notation, Conversion& 
       leave_out(name, params, notes);
     });
     keep_matrix_fans(*layers, notes);
-    tell_of_steps(*layers, notes);
+    keep_sum_over_steps(root, notes);
     tell_of_variance(*layers, notes);
     tell_of_activations(*layers, root.find("cost"), notes);
     leave_out_names(*layers, true, true, notes);

@@ -38,9 +38,9 @@ TEST_CASE("0.9: an alias of a layer with batch norm behind it shares that, too")
       "*g, " +
       parts.layers;
   const std::string layers = parts.part("layers");
-  CHECK_THAT(layers, Contains("{BatchNorm: {name: c_bnorm}}"));
+  CHECK_THAT(layers, Contains("{BatchNorm: {eps: 0.000001, name: c_bnorm}}"));
   CHECK_THAT(layers, Contains("{Local: {name: c_2, ") && Contains("share: c, "));
-  CHECK_THAT(layers, Contains("{BatchNorm: {name: c_2_bnorm, share: c_bnorm}}"));
+  CHECK_THAT(layers, Contains("{BatchNorm: {eps: 0.000001, name: c_2_bnorm, share: c_bnorm}}"));
 }
 
 TEST_CASE("0.9: objects of GPUs choose the device") {

@@ -27,8 +27,8 @@ TEST_CASE("0.9: what `<<` merges counts, and a map's own keys before it") {
   };
   CHECK(layers("<<: *c", "<<: *c") ==
         "[{Affine: {name: layer0, nout: 10, activation: Logistic, init: {Uniform: {high: 2}}}}] Adadelta");
-  CHECK_THAT(layers("<<: *c, nout: 10", "<<: [*c, *e]"), Contains("nout: 7, batch_norm: True"));
-  CHECK_THAT(layers("<<: *c, nout: 10", "<<: [*e, *c]"), Contains("nout: 8, batch_norm: True"));
+  CHECK_THAT(layers("<<: *c, nout: 10", "<<: [*c, *e]"), Contains("nout: 7, batch_norm: {eps: 0.000001}"));
+  CHECK_THAT(layers("<<: *c, nout: 10", "<<: [*e, *c]"), Contains("nout: 8, batch_norm: {eps: 0.000001}"));
   const std::string wrong = message_of([&] { layers("<<: *c", "<<: 3"); });
   CHECK_THAT(wrong, Contains("'<<' merges a map or a list of maps, and this is neither"));
 }
@@ -201,7 +201,7 @@ TEST_CASE("0.9: pooling over maps, and batch norm behind filters of each place, 
   CHECK_THAT(
       parts.part("layers"),
       Contains("{Sequential: {layers: [{Local: {name: c, fshape: [5, 5], nofm: 8, init: {Gaussian: {scale: 0.01}}}}, "
-               "{BatchNorm: {name: c_bnorm}}, {Activation: {transform: Rectlin}}]}}"));
+               "{BatchNorm: {eps: 0.000001, name: c_bnorm}}, {Activation: {transform: Rectlin}}]}}"));
 }
 
 TEST_CASE("0.9: synthetic sets ignored sample_pct") {

@@ -29,7 +29,7 @@ TEST_CASE("0.9: biases are those of the initializer, and none beside batch norm"
   CHECK_THAT(parts.part("layers"), Contains("bias: {Constant: 1}"));
   parts.layers = "!obj:layers.FCLayer {nout: 10, batch_norm: True, weight_init: *w},";
   parts.cost = "cost: !obj:transforms.SumSquaredDiffs {}";
-  CHECK_THAT(parts.part("layers"), Contains("batch_norm: True") && !Contains("Constant"));
+  CHECK_THAT(parts.part("layers"), Contains("batch_norm: {eps: 0.000001}") && !Contains("Constant"));
   parts.layers = "!obj:layers.FCLayer {nout: 10},";
   CHECK(parts.part("layers") == "[{Affine: {name: layer0, nout: 10, init: {Gaussian: {scale: 0.01}}}}]");
   CHECK(parts.part("optimizer") == "{GradientDescentMomentum: {learning_rate: 0.1, momentum_coef: 0.9}}");

@@ -150,6 +150,23 @@ TEST_CASE("gradients of steps in files of 1.x") {
   CHECK(notes("- {type: Affine, config: {nout: 3}}\n").empty());
 }
 
+TEST_CASE("the cost of a net of 1.x sums over the steps that its data set has") {
+  const auto cost = [](const std::string& given, const std::string& data, const std::string& layers = "") {
+    return part(spec("epochs: 1\nlayers:\n- {type: GRU, config: {output_size: 3}}\n" + layers + "cost: " + given +
+                     "\ndataset: " + data + "\n"),
+                "cost");
+  };
+  const std::string data = "{name: ptb, timesteps: 20}";
+  CHECK(cost("CrossEntropyMulti", data) == "{CrossEntropyMulti: {scale: 20}}");
+  CHECK(cost("{type: CrossEntropyMulti, config: {usebits: true, scale: 0.5}}", data) ==
+        "{CrossEntropyMulti: {usebits: true, scale: 10}}");
+  CHECK(cost("{type: GeneralizedCost, config: {costfunc: {type: SumSquared}}}", data) ==
+        "{GeneralizedCost: {costfunc: {SumSquared: {scale: 20}}}}");
+  CHECK(cost("CrossEntropyMulti", data, "- {type: RecurrentMean}\n") == "CrossEntropyMulti");
+  CHECK(cost("CrossEntropyMulti", "{name: ptb}") == "CrossEntropyMulti");
+  CHECK(cost("MeanSquared", data) == "MeanSquared");  // it has no such factor
+}
+
 TEST_CASE("a schedule of 1.x that rounded") {
   const Spec s = spec(
       "epochs: 1\nlayers: [{type: Affine, nout: 3}]\n"
@@ -164,11 +181,12 @@ TEST_CASE("batch norm of 1.0 keeps the numbers of 1.0") {
       "- {type: MergeSum, layer_container: [[{type: BatchNorm}]]}\n";
   const Spec s = spec(layers);
   CHECK(part(s, "layers") ==
-        "[{Affine: {nout: 3, batch_norm: true}}, {BatchNorm: {eps: 0.1, rho: 0.99}}, {MergeSum: {layer_container: "
+        "[{Affine: {nout: 3, batch_norm: {rho: 0.99, eps: 1e-6}}}, {BatchNorm: {eps: 0.1, rho: 0.99}}, {MergeSum: "
+        "{layer_container: "
         "[[{BatchNorm: {rho: 0.99, eps: 1e-6}}]]}}]");
   REQUIRE(s.notes.size() == 2);
   CHECK_THAT(s.notes[1], Contains("m.yaml:3:1: the running variance of batch norm begins at 1"));
-  CHECK_THAT(s.notes[0], Contains("m.yaml:3:39: batch_norm has rho 0.9 and eps 1e-3"));
+  CHECK_THAT(s.notes[0], Contains("m.yaml:3:39: batch_norm has rho 0.99 and eps 1e-6, as neon 1.0 had it"));
   CHECK(part(spec("epochs: 1\nlayers: [{type: BatchNorm, config: {eps: 0.1}}]\n"), "layers") ==
         "[{BatchNorm: {eps: 0.1}}]");
 }
@@ -358,7 +376,7 @@ TEST_CASE("1.x: optimizers of classes that the net lacks, idle biases and stocha
   const std::string layer =
       "layers: [{type: Affine, nout: 3, batch_norm: true, bias: {type: Constant}}, {type: Bias}]\n";
   const Spec full = spec("epochs: 2\n" + layer + tail);
-  CHECK(part(full, "layers") == "[{Affine: {nout: 3, batch_norm: true}}, Bias]");
+  CHECK(part(full, "layers") == "[{Affine: {nout: 3, batch_norm: {rho: 0.99, eps: 1e-6}}}, Bias]");
   CHECK(part(full, "optimizer") == "{MultiOptimizer: {default: Adam, Bias: {RMSProp: {}}, BatchNorm: Adam}}");
   CHECK(full.conversion.options.to_string() == "{rounding: 8}");
 }

@@ -52,12 +52,12 @@ void finish_old_weights(OldTranslation& t, const OldObject& object, OldResult& o
     t.remark(where, "no bias: 0.9 had biases only where weight_init gives bias_init");
   if (!can_have_bias && bias && !bias->is_null())
     t.remark(bias->where(), text("'bias_init' is left out: ", object.kind.name, " adds no bias, as in 0.9"));
-  if (batch_norm)
-    t.remark(
-        where,
-        "batch norm's running statistics begin at 0 and 1, keep 0.9 of a step to the next, and 0.001 is added to a "
-        "variance; 0.9 began at 0 and 0, kept 0.99, added 0.000001, and predicted badly after short runs");
-  else std::erase_if(out.params.entries, [](const auto& entry) { return entry.key == "batch_norm"; });
+  if (batch_norm) {
+    out.set("batch_norm", Setting::map({{"eps", Setting::scalar("0.000001", where), where}}, where));
+    t.remark(where,
+             "batch norm's running statistics begin at 0 and 1 and keep 0.9 of a step to the next; 0.9 began at 0 and "
+             "0, kept 0.99, and predicted badly after short runs");
+  } else std::erase_if(out.params.entries, [](const auto& entry) { return entry.key == "batch_norm"; });
   const auto rule = object.find("lrule_init"), bias_rule = object.find("brule_init");
   OldLayerRules rules;
   rules.layer = t.name_of(out, where);

@@ -28,9 +28,10 @@ void put_norm_behind(const Location& where, OldResult& out) {
   const std::string name = out.params.find("name")->value + "_bnorm";
   const Setting* const given = out.params.find("activation");
   const std::optional<Setting> activation = given ? std::optional(*given) : std::nullopt;
+  Setting norm = *out.params.find("batch_norm");
   std::erase_if(out.params.entries,
                 [](const auto& entry) { return entry.key == "batch_norm" || entry.key == "activation"; });
-  Setting norm = named("name", Setting::scalar(name, where), where);
+  norm.entries.push_back({"name", Setting::scalar(name, where), where});
   if (const Setting* const first = out.params.find("share"))
     norm.entries.push_back({"share", Setting::scalar(first->value + "_bnorm", where), where});
   Setting layers =
