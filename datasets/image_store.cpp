@@ -219,7 +219,8 @@ std::string find_image_store(const std::string& path, const DataContext& context
       if (std::ranges::any_of(found, file_exists)) return place;
     }
   context.refuse_forbidden(path);
-  looked_for = list_text(places) + nearest_file(path);
+  looked_for = list_text(places) +
+               nearest_file(path, [](const std::string& near) { return folder_exists(near) || is_tar_name(near); });
   return "";
 }
 

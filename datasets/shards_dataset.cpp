@@ -53,7 +53,8 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
     std::string looked_for;
     Data data;
     data.source = find_image_store(params.path, context, looked_for);
-    if (data.source.empty()) fail(ErrorKind::data, params.path, ": no such folder; looked for ", looked_for);
+    if (data.source.empty())
+      fail(ErrorKind::data, params.path, ": no such folder (", maker(), "); looked for ", looked_for);
     const ShardIndex index = open_index(data.source);
     std::array<std::shared_ptr<const SampleReader>, 3> readers;
     if (!index.pixels) need_image_library();
@@ -81,7 +82,7 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
   DataCheck check(const DataContext& context) const override {
     DataCheck out;
     out.source = find_image_store(params.path, context, out.missing);
-    if (out.source.empty()) return out;
+    if (out.source.empty()) return out.command = maker(), out;
     const ShardIndex index = open_index(out.source);
     out.found = true;
     const auto train = open_shards(out.source, index, LabelledImage::train, params);
@@ -97,6 +98,8 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
   }
 
  private:
+  std::string maker() const { return text("neon data pack IMAGES ", shell_word(params.path)); }
+
   ShardIndex open_index(const std::string& folder) const {
     ShardIndex out = read_shard_index(folder);
     if (out.classes.size() < least_classes())

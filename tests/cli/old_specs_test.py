@@ -112,6 +112,15 @@ class OldSpecs(Case):
                 found += 1
         self.assertGreater(found, 5)
 
+    def test_i1k_names_the_command_that_makes_its_folder(self):
+        for name in "i1k_b.yaml", "i1ks":
+            self.write(name, "dataset: Iris")  # files that no set of images can be in
+        os.mkdir(self.path("i1k_small"))
+        old = os.path.join(FOLDER, "1x/alexnet-2.6.yaml")
+        run = self.refused(3, old, "-b", "cpu", says="i1k: no such folder (neon data pack IMAGES i1k); looked for i1k, ")
+        self.assertIn("; did you mean i1k_small?", run.err)
+        self.assertIn("get it with: neon data pack IMAGES i1k\n", self.neon("check", old, "-b", "cpu", code=3).out)
+
     def test_home_in_paths_of_the_file(self):
         """~ is the user's folder, as in 0.9; here that is the test's."""
         text = (pathlib.Path(FOLDER) / "mlp-iris-small.yaml").read_text()
