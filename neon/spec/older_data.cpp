@@ -94,10 +94,30 @@ Setting augmentations_of(const ImageNetAsked& asked, const Location& where) {
   return out;
 }
 
+// Keys of a loader's map that said how images reach the net, not what is done to them.
+constexpr const char* kIdle[] = {"manifest_filename", "manifest_root",  "cache_directory",     "minibatch_size",
+                                 "macrobatch_size",   "block_size",     "batch_size",          "shuffle_every_epoch",
+                                 "shuffle_manifest",  "shuffle_enable", "decode_thread_count", "label"};
+
+// 'train_config.image.scale', 'scale_range': the keys of an entry that changed images.
+std::vector<std::string> left_of(const Setting::Entry& entry, const std::string& before) {
+  if (!entry.value.is_map()) return {in_quotes(before + entry.key)};
+  std::vector<std::string> out;
+  for (const Setting::Entry& inner : entry.value.entries)
+    if (!std::ranges::count(kIdle, inner.key))
+      for (std::string& key : left_of(inner, before + entry.key + ".")) out.push_back(std::move(key));
+  return out;
+}
+
 // A run prints it, too.
 void warn_of_left_out(const Setting::Entry& entry, Conversion& conversion, std::vector<std::string>& notes) {
-  const std::string said =
-      text(in_quotes(entry.key), " of i1k's loader is left out; `augment` says what changes images here");
+  const std::vector<std::string> left = left_of(entry, "");
+  if (left.empty()) {
+    notes.push_back(text(entry.where, ": other keys of ", in_quotes(entry.key), " change no image and are left out"));
+    return;
+  }
+  const std::string said = text(list_text(left), " of i1k's loader ", left.size() == 1 ? "is" : "are",
+                                " left out; `augment` says what changes images here");
   conversion.warnings.push_back({entry.where, said});
   notes.push_back(text(entry.where, ": ", said));
 }

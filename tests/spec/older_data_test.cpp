@@ -48,7 +48,16 @@ TEST_CASE("i1k of 1.x: crops, flips and the order of images are those that the f
   CHECK(part_of(s, "augment") == "[{RandomCrop: {size: [200, 180]}}]");
   REQUIRE(s.conversion.warnings.size() == 1);
   CHECK(s.conversion.warnings[0].text ==
-        "'train_config' of i1k's loader is left out; `augment` says what changes images here");
+        "'train_config.image.scale' of i1k's loader is left out; `augment` says what changes images here");
+  const Spec more = made(
+      ", train_config: {manifest_filename: a.csv, macrobatch_size: 50, subset_percent: 10, image: {height: 200, "
+      "lighting: "
+      "[0, 0.1]}}");
+  CHECK(
+      more.conversion.warnings.at(0).text ==
+      "'train_config.subset_percent', 'train_config.image.lighting' of i1k's loader are left out; `augment` says what "
+      "changes images here");
+  CHECK(made(", train_config: {cache_directory: a, image: {height: 200}}").conversion.warnings.empty());
   CHECK(made(", train_config: {type: 'image,label', image: {height: 200}}").conversion.warnings.empty());
   CHECK(made(", scale_range: [256, 384]").conversion.warnings.size() == 1);
 }
