@@ -266,7 +266,7 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
   const bool stays = exceed_gpu(held_bytes(data), experiment, options);
   for (Split* split : {&data.train, &data.test, &data.validation}) split->stays_on_host = stays;
   Normalize normalize = experiment.params.normalize;
-  if (former && normalize.measured && int64_t(former->run.meaning.means.size()) == data.sample[0])
+  if (former && normalize.is_measured() && int64_t(former->run.meaning.means.size()) == data.sample[0])
     normalize = {former->run.meaning.means, former->run.meaning.deviations};
   experiment.placing([&] { set_normalization(normalize, data); });
   return data;

@@ -20,6 +20,8 @@ void check_shape(const Normalize& normalize, const Shape& sample) {
     fail_about("normalize", "is for images (C, H, W), the samples are ", sample, "; leave it out");
   if (sample[0] > kMostChannels)
     fail_about("normalize", "is for images of at most ", kMostChannels, " channels, these have ", sample[0]);
+  if (normalize.measure_mean && !normalize.mean.empty())
+    fail_about("normalize", "mean and measure_mean are both given; leave one of them out");
   for (const auto* numbers : {&normalize.mean, &normalize.std})
     if (!numbers->empty() && int64_t(numbers->size()) != sample[0])
       fail_about("normalize", numbers == &normalize.mean ? "mean" : "std", " has ", numbers->size(),
@@ -102,7 +104,8 @@ void read_through(const RowReader& reader, const Shape& sample, ChannelSums& all
   for (const auto& thread : of_thread) all.add(thread->sums);
 }
 
-void measure(Data& data) {
+// The means, and where these are asked for the deviations.
+void measure(Data& data, bool deviations) {
   const int64_t channels = data.sample[0];
   ChannelSums sums(channels);
   if (data.train.reader) read_through(*data.train.reader, data.sample, sums);
@@ -117,9 +120,10 @@ void measure(Data& data) {
   for (size_t c = 0; c < size_t(channels); ++c) {
     const double rest = sums.sums[c] / sums.count, mean = sums.less[c] + rest;
     const double variance = sums.squares[c] / sums.count - rest * rest;
+    data.means[c] = mean * data.scale + data.shift;
+    if (!deviations) continue;
     if (!(variance > 0))
       fail(ErrorKind::data, data.source, ": channel ", c, " is ", mean, " everywhere: normalize would divide by 0");
-    data.means[c] = mean * data.scale + data.shift;
     data.deviations[c] = std::sqrt(variance) * std::abs(double(data.scale));
   }
 }
@@ -130,7 +134,7 @@ void set_normalization(const Normalize& normalize, Data& data) {
   if (!normalize.is_given()) return;
   check_shape(normalize, data.sample);
   take(normalize, data);
-  if (normalize.measured) measure(data);
+  if (normalize.is_measured()) measure(data, normalize.measured);
 }
 
 void set_normalization(const Normalize& normalize, DataCheck& check) {

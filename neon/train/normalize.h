@@ -11,11 +11,14 @@ namespace neon {
 struct Normalize {
   std::vector<double> mean, std;
   bool measured = false;  // from the training set
+  bool measure_mean = false;
   static void describe(auto&& p) {
     p("mean", &Normalize::mean, "Mean of each channel, in the range of the data set's values. Empty: 0.");
     p("std", &Normalize::std, "Standard deviation of each channel. Empty: 1.", above(0));
+    p("measure_mean", &Normalize::measure_mean, "Takes the means of the training images, beside the std given here.");
   }
-  bool is_given() const { return measured || !mean.empty() || !std.empty(); }
+  bool is_measured() const { return measured || measure_mean; }
+  bool is_given() const { return is_measured() || !mean.empty() || !std.empty(); }
 };
 
 template <>
@@ -28,7 +31,8 @@ struct Value_of<Normalize> {
       detail::wrong_type(s, "true, false, or {mean: [...], std: [...]}", problems);
   }
   static Setting write(const Normalize& value) {
-    if (value.mean.empty() && value.std.empty()) return Setting::scalar(value.measured ? "true" : "false");
+    if (value.mean.empty() && value.std.empty() && !value.measure_mean)
+      return Setting::scalar(value.measured ? "true" : "false");
     return schema_of<Normalize>().write(&value);
   }
 };

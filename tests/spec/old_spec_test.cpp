@@ -304,6 +304,23 @@ TEST_CASE("a converted file keeps comments and anchors, and reads back as the sa
   CHECK(same_tree(again.root, spec.root));
 }
 
+TEST_CASE("0.9: the means of an Imageset are subtracted, if they are asked for") {
+  const auto normalize = [](const std::string& set) {
+    OldParts parts;
+    parts.data = "is_local: True, nofm: 3, ofmshape: [28, 28]";
+    parts.dataset =
+        "!obj:datasets.Imageset {repo_path: '/data', save_dir: '/none', macro_size: 8, output_image_size: 32, "
+        "cropped_image_size: 28, imageset: " +
+        set + "}";
+    return parts.part("normalize");
+  };
+  CHECK(normalize("birds") == "{mean: [127, 127, 127]}");
+  CHECK(normalize("birds, mean_norm: True") == "{measure_mean: true}");
+  CHECK(normalize("birds, mean_norm: True, unit_norm: True") == "{measure_mean: true, std: [128, 128, 128]}");
+  CHECK(normalize("birds, unit_norm: True") == "{mean: [127, 127, 127], std: [256, 256, 256]}");
+  CHECK(normalize("I1K, mean_norm: True") == "{mean: [124, 117, 104]}");
+}
+
 TEST_CASE("0.9: an Imageset is read from its macrobatches, if they are there") {
   const TempFolder folder;
   const std::string save_dir = folder.path();

@@ -87,6 +87,19 @@ TEST_CASE("given means and deviations are taken, and one alone leaves the other"
   CHECK(check.means.size() == 2);
 }
 
+TEST_CASE("means alone are measured, beside deviations that are given") {
+  Data data = images(true, DType::u8), both = images(true, DType::u8);
+  set_normalization({{}, {}, true}, both);
+  set_normalization({{}, {128, 64}, false, true}, data);
+  CHECK(data.means == both.means);
+  CHECK(data.deviations == std::vector<double>{128, 64});
+  for (int64_t i = 0; i < data.train.inputs.elements(); i += 2) data.train.inputs.set(i, 7);
+  set_normalization({{}, {}, false, true}, data);  // nothing is divided by a deviation of 0
+  CHECK((data.means[0] == 7 * 0.5 - 1 && data.deviations == std::vector<double>{1, 1}));
+  CHECK(trouble({{0.5, 0.5}, {}, false, true}, data) ==
+        "normalize: mean and measure_mean are both given; leave one of them out");
+}
+
 TEST_CASE("what cannot be normalised is refused") {
   CHECK(trouble({{0.5}, {}, false}, images(true, DType::u8)) ==
         "normalize: mean has 1 number, the images have 2 channels: one for each");
@@ -162,5 +175,7 @@ TEST_CASE("normalize is read from a spec, and written as it was") {
   const Setting map = Setting::map({{"mean", Setting::list({Setting::scalar("0.5")}), {}}});
   CHECK(read(map).mean == std::vector<double>{0.5});
   CHECK(read(Value_of<Normalize>::write(read(map))).mean == std::vector<double>{0.5});
+  const Setting measures = Setting::map({{"measure_mean", Setting::scalar("true"), {}}});
+  CHECK(read(Value_of<Normalize>::write(read(measures))).measure_mean);
   CHECK_THROWS_WITH(read(Setting::scalar("maybe")), Catch::Contains("true, false, or {mean: [...], std: [...]}"));
 }

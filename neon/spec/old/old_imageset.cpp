@@ -44,18 +44,23 @@ void translate_pixels(OldTranslation& t, const OldObject& object, OldResult& out
   const Location where = object.where_of(mean ? "mean_norm" : unit ? "unit_norm" : "imageset");
   out.set("normalize", Setting::scalar("false", where));
   const bool known = mean && channels == 3 && is_image_net(t.word_of(object, "imageset", ""));
-  std::vector<Setting::Entry> entries = {
-      {"mean", integer_list(known ? kImageNetMeans : std::vector<double>(channels, kMiddle), where), where}};
+  std::vector<Setting::Entry> entries;
+  if (mean && !known) entries.push_back({"measure_mean", Setting::scalar("true", where), where});
+  else
+    entries.push_back(
+        {"mean", integer_list(known ? kImageNetMeans : std::vector<double>(channels, kMiddle), where), where});
   if (unit) entries.push_back({"std", integer_list(std::vector<double>(channels, mean ? 128 : 256), where), where});
   t.normalize = Setting::map(std::move(entries), where);
   t.remark(
       where,
-      text("pixels minus ", known ? "ImageNet's means of R, G and B" : "127", unit ? ", divided" : "",
-           mean ? "; 0.9 subtracted train_mean of its cache, in numbers of 8 bits, in which a pixel 128 or more above "
-                  "it became negative"
-                : "; 0.9 did so in numbers of 8 bits",
-           mean && !known ? "; normalize: true measures the means of the training set, and divides by its deviations"
-                          : ""));
+      text("pixels minus ",
+           known  ? "ImageNet's means of R, G and B"
+           : mean ? "the means of the training images, by channel"
+                  : "127",
+           unit ? ", divided" : "",
+           mean ? "; 0.9 subtracted train_mean of its cache, their mean image, in numbers of 8 bits, in which a pixel "
+                  "128 or more above it became negative"
+                : "; 0.9 did so in numbers of 8 bits"));
 }
 
 void translate_crops(OldTranslation& t, const OldObject& object, int64_t size, int64_t crop) {
