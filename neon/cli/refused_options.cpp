@@ -24,9 +24,23 @@ struct Departed {
   std::string_view prefix;
   const char* instead;
 };
+constexpr const char *kEngine = "; the Nervana Engine is not taken over: -b gpu or -b cpu",
+                     *kFlexpoint = "; a type of the Nervana Engine; --fixed_point BITS.FRACTION emulates fixed point",
+                     *kDebugger = "; a debugger of Python: leave it out; -vv prints more";
 constexpr Departed kDeparted[] = {
     {"--manifest", "; the spec names the list of images: dataset: {ImageList: {path: FILE}}"},
     {"--profil", "; neon bench SPEC times the training step"},
+    {"--nrv", kEngine},
+    {"-n", kEngine},
+    {"--flexpoint", kFlexpoint},
+    {"-f", kFlexpoint},
+    {"--numerr", "; a run that overflows ends by itself: leave it out"},
+    {"--integration", "; a mode of neon 0.9's own tests: leave it out"},
+    {"--cloud", "; there is no cloud: leave it out"},
+    {"--log_token", "; a key to Nervana's cloud: leave it out"},
+    {"--debug", kDebugger},
+    {"--trace", kDebugger},
+    {"-t", kDebugger},
     {"--lr", "; the optimizer has it: --set optimizer.learning_rate=0.01"},
     {"--learning", "; the optimizer has it: --set optimizer.learning_rate=0.01"},
     {"--cpu", "; -b cpu runs on the CPU"},
@@ -47,9 +61,12 @@ std::string near_option(const std::string& name, std::vector<std::string> known)
   return near.empty() ? "" : "; did you mean " + join(near, " or ") + "?";
 }
 
+bool is_letter(std::string_view option) { return option.size() == 2; }
+
 [[noreturn]] void unknown_option(const CLI::App& app, const std::string& name) {
   for (const Departed& departed : kDeparted)
-    if (name.starts_with(departed.prefix)) fail(ErrorKind::config, "unknown option '", name, "'", departed.instead);
+    if (is_letter(departed.prefix) ? name == departed.prefix : name.starts_with(departed.prefix))
+      fail(ErrorKind::config, "unknown option '", name, "'", departed.instead);
   std::vector<std::string> known = long_options(app);
   known.insert(known.begin(), "-eval");
   fail(ErrorKind::config, "unknown option '", name, "'", near_option(name, known), "; neon --help lists them");
@@ -63,6 +80,22 @@ std::string near_option(const std::string& name, std::vector<std::string> known)
   fail(ErrorKind::config, why, "; neon --help lists the options");
 }
 
+bool is_number(const std::string& word) {
+  return !word.empty() && std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// 0.9 took as many GPUs as numbers: -i 0 1 2 3.
+void refuse_list_of_devices(const std::vector<std::string>& given) {
+  for (size_t i = 0; i + 2 < given.size(); ++i) {
+    if ((given[i] != "-i" && given[i] != "--device_id") || !is_number(given[i + 1]) || !is_number(given[i + 2]))
+      continue;
+    size_t count = 2;
+    while (i + 1 + count < given.size() && is_number(given[i + 1 + count])) ++count;
+    fail(ErrorKind::config, "option ", given[i], " takes one number, the first GPU's: -i ", given[i + 1], " -m ", count,
+         " trains on ", count, " GPUs");
+  }
+}
+
 bool takes_integer(const std::string& letter) {
   return std::ranges::any_of(all_options(), [&](const Option& option) {
     return option.holder == Holder::run && option.flags.starts_with(letter + ",") &&
@@ -73,6 +106,7 @@ bool takes_integer(const std::string& letter) {
 }  // namespace
 
 void parse(CLI::App& app, const std::vector<std::string>& arguments) {
+  refuse_list_of_devices(arguments);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {

@@ -40,6 +40,15 @@ class Usage(Case):
         self.neon("-e1", "-z8", "-r3", "-sm.safetensors", "-dbf16", "-vv", "-u6", self.spec())
         self.assertTrue(os.path.exists(self.path("m.safetensors")))
 
+    def test_options_of_older_neons_that_are_not_here(self):
+        for option, told in ("-n", "the Nervana Engine is not taken over"), ("--nrv", "the Nervana Engine is not taken over"), \
+                ("-f", "--fixed_point BITS.FRACTION emulates"), ("--flexpoint", "--fixed_point BITS.FRACTION emulates"), \
+                ("-t", "a debugger of Python"), ("--integration", "neon 0.9's own tests"), ("--log_token", "Nervana's cloud"):
+            self.refused(2, option, self.spec(), says=f"neon: unknown option '{option}'; ")
+            self.refused(2, option, self.spec(), says=told)
+        for given in (["-g", "nervanagpu4", "-i", "2", "3", "4", "5", self.spec()], [self.spec(), "-i", "2", "3", "4", "5"]):
+            self.refused(2, *given, says="neon: option -i takes one number, the first GPU's: -i 2 -m 4 trains on 4 GPUs\n")
+
     def test_value_out_of_range(self):
         for option, value in ("-e", "0"), ("-z", "0"), ("-z", "-4"), ("-H", "-1"), ("--serialize", "0"), ("-eval", "0"):
             self.refused(2, option, value, self.spec(), says=value)
