@@ -46,6 +46,7 @@ class Search {
 
   int run() {
     take_former();
+    if (const std::string note = sampler_->note(); !note.empty()) print_message(note);
     const double began = now_seconds();
     while (!stop_signal()) {
       while (int64_t(running_.size()) < plan_.at_once && start_next()) {

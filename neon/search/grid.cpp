@@ -14,7 +14,7 @@ constexpr int64_t kMostLevels = 1'000'000;
 
 class GridSampler : public Sampler {
  public:
-  GridSampler(const Space& space, int64_t trials) : space_(space), points_(points_with(1)) {
+  GridSampler(const Space& space, int64_t trials) : space_(space), trials_(trials), points_(points_with(1)) {
     if (int64_t(points_.size()) > trials)
       fail(ErrorKind::config, "a grid of these ranges has ", points_.size(), " points and more, above --trials ",
            trials, "; give more trials, or --method random");
@@ -22,6 +22,7 @@ class GridSampler : public Sampler {
       if (size_with(levels) > double(trials)) break;
       const size_t before = points_.size();
       points_ = points_with(levels);
+      levels_ = levels;
       if (points_.size() == before && levels > 2) break;  // whole numbers have no more values
     }
   }
@@ -29,6 +30,14 @@ class GridSampler : public Sampler {
   std::optional<Point> ask(int64_t trial) override {
     if (trial > int64_t(points_.size())) return std::nullopt;
     return points_[size_t(trial - 1)];
+  }
+
+  std::string note() const override {
+    const double next = size_with(levels_ + 1);
+    if (2 * int64_t(points_.size()) > trials_ || next <= double(points_.size())) return "";
+    return text("note: the grid has ", points_.size(), points_.size() == 1 ? " point" : " points", " of ", trials_,
+                " trials: with ", levels_ + 1, " values of each range of numbers it would have ", next,
+                "; give as many --trials, or --method random");
   }
 
   std::string objection(int64_t trial, const Point& point) const override {
@@ -85,6 +94,8 @@ class GridSampler : public Sampler {
   }
 
   const Space space_;
+  const int64_t trials_;
+  int64_t levels_ = 1;  // values of a range of numbers
   std::vector<Point> points_;
 };
 

@@ -21,6 +21,8 @@ class Sampler {
     (void)trial, (void)point;
     return "";
   }
+  // A line for the user, before the first trial; "" where there is nothing to say.
+  virtual std::string note() const { return ""; }
   // The outcome of a trial, less being better; nothing where it has none, as after a failure.
   virtual void tell(int64_t trial, const Point& point, std::optional<double> outcome) {
     (void)trial, (void)point, (void)outcome;

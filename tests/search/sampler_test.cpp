@@ -189,3 +189,16 @@ TEST_CASE("points and values lead to one another", "[search]") {
   }
   CHECK_THROWS_WITH(find_method("baies"), Catch::Contains("did you mean bayes"));
 }
+
+TEST_CASE("a grid that leaves most trials out says how many the next one has", "[search]") {
+  const Space space{{range("a", Kind::linear, 0, 1), range("b", Kind::log, 1, 9), range("c", Kind::integer, 1, 2),
+                     choice("d", {"x", "y"})}};
+  const auto note = [&](int64_t trials) { return find_method("grid").make(space, trials, 1)->note(); };
+  CHECK(note(15) ==
+        "note: the grid has 2 points of 15 trials: with 2 values of each range of numbers it would have 16; give as "
+        "many --trials, or --method random");
+  CHECK(note(16).empty());
+  CHECK(note(3).empty());  // most of them
+  CHECK(note(31).empty());
+  CHECK(find_method("random").make(space, 15, 1)->note().empty());
+}
