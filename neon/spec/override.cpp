@@ -110,7 +110,17 @@ void collect_named(Setting& setting, std::vector<Named>& out) {
   for (auto& entry : setting.entries) collect_named(entry.value, out);
 }
 
+// A phase of that name; their layers may have others.
+Setting* phase_called(Setting& phases, const std::string& key) {
+  for (Setting& phase : phases.items)
+    if (const Setting* const name = phase.is_map() ? phase.find("name") : nullptr; name && name->value == key)
+      return &phase;
+  return nullptr;
+}
+
 Setting& item_called(Setting& list, const std::string& key) {
+  if (list.path == "phases")
+    if (Setting* const found = phase_called(list, key)) return *found;
   std::vector<Named> named, classes;
   collect_named(list, named);
   for (Setting& item : list.items)

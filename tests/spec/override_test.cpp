@@ -56,6 +56,17 @@ TEST_CASE("values are set by key, by index, through objects, by name") {
   CHECK(with({"metadata={a.b: 1}", "metadata.\"a.b\"=2"}).root.find("metadata")->to_string() == "{a.b: 2}");
 }
 
+TEST_CASE("a phase goes by its name, and not by that of a layer in it") {
+  const std::string text = std::string(kText) +
+                           "phases: [{name: first, epochs: 2, layers: [{Affine: {nout: 3, name: last}}]}, {name: last, "
+                           "epochs: 3}]\n";
+  const auto phase = [&](const char* change, size_t i) {
+    return spec_from_text(text, "m.yaml", {change}).root.find("phases")->items.at(i).to_string();
+  };
+  CHECK(phase("phases.last.epochs=7", 1) == "{name: last, epochs: 7}");
+  CHECK(phase("phases.first.epochs=7", 0) == "{name: first, epochs: 7, layers: [{Affine: {nout: 3, name: last}}]}");
+}
+
 TEST_CASE("a key of an output in its short form stands beside its cost") {
   const auto outputs = [](const std::vector<std::string>& overrides) {
     const std::string content = "outputs:\n  grade: CrossEntropyMulti\n  price: {cost: MeanSquared}\n";
