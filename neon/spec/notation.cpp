@@ -63,6 +63,11 @@ const std::vector<std::string> kKnownKeys = {
     "batch_size",   "epochs",    "shuffle",   "sampling", "buckets",     "accumulate",    "ema",
     "reset_period", "parallel",  "backend",   "datatype", "fixed_point", "rng_seed",      "predictions"};
 
+// Options of a run, which a file of 1.x could not have.
+constexpr std::string_view kOptions[] = {"save_path", "serialize", "model_file",     "output_file", "eval_freq",
+                                         "history",   "log",       "data_dir",       "device_id",   "max_devices",
+                                         "rounding",  "verbose",   "no_progress_bar"};
+
 // Keys long enough that a similar word is a misspelling.
 std::vector<std::string> longer_keys() {
   constexpr size_t kLeast = 5;
@@ -94,11 +99,13 @@ void remove_holders(Document& document, Conversion& conversion, std::vector<std:
       notes.push_back(place + "only holds anchors");
       return true;
     }
-    const std::string near = did_you_mean(entry.key, longer_keys());
+    const bool option = std::ranges::count(kOptions, entry.key) > 0;
+    const std::string near = option ? "" : did_you_mean(entry.key, longer_keys());
     if (near.empty()) {  // neon 1.x ignored it, and somebody may have meant something
-      constexpr const char* kLeftOut = "is no key of neon 1.x and is left out";
-      notes.push_back(place + kLeftOut);
-      conversion.warnings.push_back({entry.where, text(in_quotes(entry.key), ' ', kLeftOut)});
+      const std::string said =
+          text("is no key of neon 1.x and is left out", option ? "; it is an option of the run: --" + entry.key : "");
+      notes.push_back(place + said);
+      conversion.warnings.push_back({entry.where, text(in_quotes(entry.key), ' ', said)});
     } else problems.add(entry.where, "", text("unknown key ", in_quotes(entry.key), near));
     return true;
   });

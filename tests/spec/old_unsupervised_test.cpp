@@ -47,6 +47,18 @@ TEST_CASE("0.9: one Boltzmann machine") {
   CHECK(has_note(spec, "'pretrain_learning_rate' is left out: the model has no phase of pre-training"));
 }
 
+TEST_CASE("0.9: metrics of a machine, which compares no outputs, are left out with a warning") {
+  const Spec spec = spec_from_text(
+      "!obj:experiments.FitPredictErrorExperiment {dataset: !obj:datasets.MNIST {}, metrics: {train: "
+      "[!obj:metrics.MSE {}], test: [!obj:metrics.MSE {}]}, model: !obj:models.RBM {num_epochs: 2, batch_size: 10, "
+      "layers: [!obj:layers.DataLayer {nout: 784}, !obj:layers.RBMLayer {name: a, nout: 50}]}}",
+      "o.yaml");
+  CHECK((!spec.root.find("metrics") && !spec.root.find("train_metrics")));
+  REQUIRE(spec.conversion.warnings.size() == 1);
+  CHECK(spec.conversion.warnings[0].text ==
+        "metrics are left out: a rule trains this net, and reports results of its own");
+}
+
 TEST_CASE("0.9: a balanced net has an output for its class, one for its sample, and a penalty between") {
   const std::string cost = "!obj:layers.CostLayer {ref_layer: *d, ";
   const auto root = [&](const std::string& by_class, const std::string& style, const std::string& label = "output") {

@@ -297,6 +297,10 @@ TEST_CASE("of a 1.x file, keys without an anchor are told apart") {
   CHECK(s.notes == std::vector<std::string>{"m.yaml:3:1: 'remark' is no key of neon 1.x and is left out"});
   REQUIRE(s.conversion.warnings.size() == 1);  // a run says so, too
   CHECK(s.conversion.warnings[0].text == "'remark' is no key of neon 1.x and is left out");
+  const Spec options = spec("epochs: 2\nlayers: [{type: Affine, nout: 3}]\nserialize: 1\nsave_path: a.prm\n");
+  REQUIRE(options.conversion.warnings.size() == 2);
+  CHECK(options.conversion.warnings[0].text ==
+        "'serialize' is no key of neon 1.x and is left out; it is an option of the run: --serialize");
   CHECK_THAT(error("layers: [{type: Affine, nout: 3}]\noptimiser: {type: Adam}\n"),
              Equals("m.yaml:2:1: unknown key 'optimiser'; did you mean optimizer?"));
   CHECK(

@@ -102,6 +102,10 @@ void translate_metrics(OldTranslation& t, const OldNode& node, OldResult& out) {
       translate_train_metrics(t, *list, out);
   }
   if (metrics.items.empty()) return;
+  if (out.params.find("rule")) {
+    std::erase_if(out.params.entries, [](const auto& entry) { return entry.key == "train_metrics"; });
+    return t.warning(node.where(), "metrics are left out: a rule trains this net, and reports results of its own");
+  }
   if (metrics.items.size() > most)
     t.remark(node.where(), "metrics: each set has all of them here; 0.9 printed those of its own list");
   Setting* const outputs = out.params.find("outputs");
