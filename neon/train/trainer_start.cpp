@@ -143,7 +143,7 @@ void Trainer::make_programs(const StoredRun* resume) {
       report_.message(shards);
     if (setup_.buckets && !resume)
       report_.message(padding_text(setup_, training_phase(setup_, span), start_.position.seed));
-    if (!span.phase->name.empty()) report_.message(phase_text(span));
+    if (setup_.phases.size() > 1) report_.message(phase_text(span));
     set_variables(resume);
     evaluations_ = std::make_unique<Evaluations>(setup_, span, variables_, device);
   } catch (const Error& error) {

@@ -258,6 +258,7 @@ class Inspection(Case):
         content = re.sub("epochs: \\d+\n", "", support.IRIS)
         done = self.neon("bench", "-v", "--iterations", "5", self.spec(content, phases=phases, normalize="false"))
         self.assertIn("note: of 2 phases the last is timed, tuning", done.err)
+        self.assertNotIn("epochs 1 to", done.err)  # those of a whole run
         self.assertRegex(done.out, r"cost of one batch +[\d.]+ -> [\d.]+")
         self.assertIn("Affine_1", done.out)  # the spec's second layer, which the first phase lacks
 
