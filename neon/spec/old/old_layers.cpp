@@ -51,7 +51,7 @@ void finish_old_weights(OldTranslation& t, const OldObject& object, OldResult& o
   else if (can_have_bias && !batch_norm && out.name != "RBM")
     t.remark(where, "no bias: 0.9 had biases only where weight_init gives bias_init");
   if (!can_have_bias && bias && !bias->is_null())
-    t.remark(bias->where(), text("'bias_init' is left out: ", object.kind.name, " adds no bias, as in 0.9"));
+    t.remark(where, text("'bias_init' is left out: ", object.kind.name, " adds no bias, as in 0.9"));
   if (batch_norm) {
     out.set("batch_norm", Setting::map({{"eps", Setting::scalar("0.000001", where), where}}, where));
     t.remark(where,
