@@ -63,9 +63,18 @@ class AttentionGraph {
   Tensor between(const Sizes& sizes, cudnnDataType_t type = CUDNN_DATA_FLOAT) {
     return between(sizes, dense(sizes), type);
   }
+  int64_t row_of(AttentionArray which, int64_t heads) const {
+    switch (which) {
+      case AttentionArray::dq: return c_.dq_row;
+      case AttentionArray::dk: return c_.dk_row;
+      case AttentionArray::dv: return c_.dv_row;
+      default: return heads * c_.size;
+    }
+  }
   // (N,steps,heads,D), or with the last two axes turned, (N,heads,D,steps).
   Tensor array(AttentionArray which, int64_t steps, int64_t heads, bool turned = false) {
-    Sizes sizes = {c_.samples, heads, steps, c_.size}, strides = {steps * heads * c_.size, c_.size, heads * c_.size, 1};
+    const int64_t row = row_of(which, heads);
+    Sizes sizes = {c_.samples, heads, steps, c_.size}, strides = {steps * row, c_.size, row, 1};
     if (turned) std::swap(sizes[2], sizes[3]), std::swap(strides[2], strides[3]);
     return tensor(int64_t(which), sizes, strides, type_, Lies::in_memory);
   }

@@ -13,13 +13,10 @@ namespace {
 constexpr size_t kMostOfPlan = size_t(64) << 20;  // bytes that the plan itself works in
 constexpr size_t kClearsSums = 90600;             // the first version that clears the sums of dq before it adds to them
 
-AttentionCase case_of(const LoweredKernel& kernel, const Graph& graph) {
-  return attention_case(graph, kernel.inputs, kernel.attributes, kernel.is(ops::attention_grad));
-}
-
 std::string key_of(const AttentionCase& c) {
   return text(c.dtype, " ", c.samples, " ", c.queries, " ", c.heads, " ", c.keys, " ", c.size, " ", c.scale,
-              c.causal ? " causal" : "", c.gradient ? " gradient" : "");
+              c.causal ? " causal" : "",
+              c.gradient ? text(" gradient in ", c.dq_row, " ", c.dk_row, " ", c.dv_row) : "");
 }
 
 // Bytes of the gradient's sums, which lie at the end of the workspace.
@@ -84,14 +81,14 @@ class AttentionKernel : public LibraryKernel {
 
 }  // namespace
 
-size_t attention_workspace(const LoweredKernel& kernel, const Graph& graph) {
-  const AttentionCase c = case_of(kernel, graph);
+size_t attention_workspace(const LoweredKernel& kernel, const Lowered& lowered) {
+  const AttentionCase c = attention_case(kernel, lowered);
   return kMostOfPlan + inner_bytes(c) + query_bytes(c);
 }
 
-std::unique_ptr<LibraryKernel> make_attention(const LoweredKernel& kernel, const Graph& graph,
+std::unique_ptr<LibraryKernel> make_attention(const LoweredKernel& kernel, const Lowered& lowered,
                                               std::shared_ptr<Device> device, const LibraryOptions& options) {
-  const AttentionCase c = case_of(kernel, graph);
+  const AttentionCase c = attention_case(kernel, lowered);
   if (!options.timed || device->arch() < kLeastTensorArch) return nullptr;
   try {
     if (c.gradient && cudnn().version() < kClearsSums) return nullptr;

@@ -220,7 +220,7 @@ struct AttentionGradient {
       __syncthreads();
       multiply_by_columns<false>(out, weights, keys);
     }
-    write_rows<kQueryRow>(dq + from, out, first, kQueries);
+    write_rows<kRowOfDq>(dq + in_rows<kRowOfDq>(from, kQueryRow), out, first, kQueries);
   }
 
   __device__ __forceinline__ void of_some_keys(float* tiles, const Place& at, int length) const {
@@ -253,8 +253,8 @@ struct AttentionGradient {
         multiply_by_columns<true>(of_v, weights, given);
         multiply_by_columns<true>(of_k, of_scores, queries);
       }
-    write_rows<kKeyRow>(dk + of_keys, of_k, first, kKeys);
-    write_rows<kKeyRow>(dv + of_keys, of_v, first, kKeys);
+    write_rows<kRowOfDk>(dk + in_rows<kRowOfDk>(of_keys, kKeyRow), of_k, first, kKeys);
+    write_rows<kRowOfDv>(dv + in_rows<kRowOfDv>(of_keys, kKeyRow), of_v, first, kKeys);
   }
 
   template <typename LengthOf>

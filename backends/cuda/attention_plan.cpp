@@ -61,7 +61,22 @@ AttentionCase attention_case(const Graph& graph, const std::vector<Value>& input
           .gradient = gradient,
           .causal = attributes.integer("causal") != 0,
           .drops = attributes.has("keep"),
-          .has_lengths = inputs.size() > (gradient ? 6 : 3)};
+          .has_lengths = inputs.size() > (gradient ? 6 : 3),
+          .dq_row = q[2] * q[3],
+          .dk_row = k[2] * k[3],
+          .dv_row = k[2] * k[3]};
+}
+
+AttentionCase attention_case(const LoweredKernel& kernel, const Lowered& lowered) {
+  AttentionCase out = attention_case(lowered.graph, kernel.inputs, kernel.attributes, kernel.is(ops::attention_grad));
+  if (!out.gradient) return out;
+  int64_t* const rows[] = {&out.dq_row, &out.dk_row, &out.dv_row};
+  for (size_t i = 0; i < 3; ++i)
+    if (const Placement& placement = lowered.placements[size_t(kernel.outputs[i].id)]) {
+      NEON_ASSERT(placement.row == *rows[i]);
+      *rows[i] = placement.stride;
+    }
+  return out;
 }
 
 std::optional<AttentionPlan> plan_attention(const AttentionCase& c, int arch) {

@@ -11,10 +11,13 @@ struct AttentionCase {
   int64_t samples = 0, queries = 0, heads = 0, keys = 0, key_heads = 0, size = 0;
   double scale = 1;
   bool gradient = false, causal = false, drops = false, has_lengths = false;
+  // From a step to the next one, of the gradients: numbers of a step, or more where they are parts of a concatenation.
+  int64_t dq_row = 0, dk_row = 0, dv_row = 0;
 };
-// The case of a node or kernel of attention or its gradient.
+// The case of a node of attention or its gradient, whose results lie for themselves, and of a kernel.
 AttentionCase attention_case(const Graph& graph, const std::vector<Value>& inputs, const Attributes& attributes,
                              bool gradient);
+AttentionCase attention_case(const LoweredKernel& kernel, const Lowered& lowered);
 
 struct AttentionPlan {
   bool tensor = false;  // on tensor cores

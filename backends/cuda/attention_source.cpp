@@ -20,7 +20,7 @@ class AttentionWriter {
       : kernel_(kernel),
         gradient_(kernel.is(ops::attention_grad)),
         code_(context, DType::f32),
-        case_(attention_case(context.lowered.graph, kernel.inputs, kernel.attributes, gradient_)) {
+        case_(attention_case(kernel, context.lowered)) {
     const auto plan = plan_attention(case_, context.arch);
     NEON_ASSERT(plan);
     plan_ = *plan;
@@ -45,6 +45,7 @@ class AttentionWriter {
         gradient(attention_tensor_gradient_text, attention_tensor_gradient_text_size);
     return text("constexpr int kSamples = ", case_.samples, ", kQueries = ", case_.queries, ", kKeys = ", case_.keys,
                 ", kHeads = ", case_.heads, ", kKeyHeads = ", case_.key_heads, ", kSize = ", case_.size,
+                ", kRowOfDq = ", case_.dq_row, ", kRowOfDk = ", case_.dk_row, ", kRowOfDv = ", case_.dv_row,
                 ";\nconstexpr int kTile = ", plan_.rows, ", kStep = ", plan_.step,
                 ";\nconstexpr bool kCausal = ", flag(a.integer("causal") != 0), ", kDrops = ", flag(drops),
                 ";\nconstexpr float kScale = ", code_.literal(case_.scale).substr(1),
@@ -58,7 +59,9 @@ class AttentionWriter {
 
   std::string pointer(Value value, const char* qualifier) {
     NEON_ASSERT(!code_.row_elements(value));
-    return text("(", qualifier, device_type(code_.type(value).dtype), "*)", code_.address(value));
+    const int64_t first = code_.context().lowered.placements[size_t(value.id)].first;
+    return text("(", qualifier, device_type(code_.type(value).dtype), "*)", code_.address(value),
+                first ? text(" + ", first, "ll") : "");
   }
 
   std::string call() {

@@ -91,7 +91,7 @@ struct AttentionGradient {
         multiply_by_columns(out, dp, keys);
       }
     }
-    write_rows<kQueryRow>(dq + from, out, mine, kQueries, 1, 1);
+    write_rows<kRowOfDq>(dq + in_rows<kRowOfDq>(from, kQueryRow), out, mine, kQueries, 1, 1);
   }
 
   // Leaves out of 16 rows of scores by keys what is not seen.
@@ -168,8 +168,8 @@ struct AttentionGradient {
         multiply_by_columns(of_k, dp, here + piece * kTileRow);
       }
     }
-    write_rows<kKeyRow>(dk + of_key, of_k, mine, kKeys, 1, 1);
-    write_rows<kKeyRow>(dv + of_key, of_v, mine, kKeys, 1, 1);
+    write_rows<kRowOfDk>(dk + in_rows<kRowOfDk>(of_key, kKeyRow), of_k, mine, kKeys, 1, 1);
+    write_rows<kRowOfDv>(dv + in_rows<kRowOfDv>(of_key, kKeyRow), of_v, mine, kKeys, 1, 1);
   }
 
   template <typename LengthOf>

@@ -3,11 +3,11 @@
 
 namespace neon::cuda {
 
-std::unique_ptr<LibraryKernel> make_attention(const LoweredKernel&, const Graph&, std::shared_ptr<Device>,
+std::unique_ptr<LibraryKernel> make_attention(const LoweredKernel&, const Lowered&, std::shared_ptr<Device>,
                                               const LibraryOptions&) {
   return nullptr;
 }
 
-size_t attention_workspace(const LoweredKernel&, const Graph&) { return 0; }
+size_t attention_workspace(const LoweredKernel&, const Lowered&) { return 0; }
 
 }  // namespace neon::cuda

@@ -81,7 +81,7 @@ MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options, const Dev
       continue;
     }
     if (is_attention(*kernel.op)) {
-      workspaces[k] = attention_workspace(kernel, lowered.graph);
+      workspaces[k] = attention_workspace(kernel, lowered);
       continue;
     }
     size_t& workspace = workspaces[k] = product_workspace();

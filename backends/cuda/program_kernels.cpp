@@ -97,7 +97,7 @@ std::unique_ptr<LibraryKernel> ProgramKernels::library_kernel(size_t k, const Li
   if (options.timed) engine_->device->wait("waiting for the GPU");
   try {
     const Graph& graph = lowered_.graph;
-    if (is_attention(*kernel.op)) return make_attention(kernel, graph, engine_->device, options);
+    if (is_attention(*kernel.op)) return make_attention(kernel, lowered_, engine_->device, options);
     if (!kernel.is_matrix_product()) return make_convolution_or_product(kernel, lowered_, engine_->device, options);
     if (!has_types_of_product(kernel, graph)) return nullptr;
     return make_product(product_of(kernel, graph), engine_->device, options);

@@ -243,7 +243,7 @@ bool Epilogues::joins_better_alone(int n, const LoweredKernel& kernel) const {
     if (user == graph_.node_count() || !graph_.node(user).op->is(ops::concat)) continue;
     const Node& concat = graph_.node(user);
     const int axis = int(concat.attributes.integer("axis"));
-    return !is_writer(kernel, graph_, options_.kernels.convolutions_write_rows,
+    return !is_writer(kernel, kernel.outputs[0], graph_, options_.kernels.convolutions_write_rows,
                       row_of_part(graph_, kernel.outputs[0], axis)) &&
            has_aligned_rows(graph_, concat.inputs, axis) &&
            std::ranges::all_of(concat.inputs, [&](Value part) { return may_lie_in_rows(part); });

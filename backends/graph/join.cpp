@@ -59,31 +59,35 @@ class Joiner {
     if (!graph_.producer(whole).op->is(ops::concat)) return;
     const int axis = int(concat.attributes.integer("axis"));
     if (!has_aligned_rows(graph_, concat.inputs, axis)) return;
-    std::vector<Placement> placements;
+    std::vector<std::pair<Value, Placement>> placed;
     int64_t first = 0;
-    for (Value part : concat.inputs) {
-      const Placement placement{whole, first, row_of_part(graph_, part, axis), row_of_part(graph_, whole, axis)};
+    for (Value input : concat.inputs) {
+      const Placement placement{whole, first, row_of_part(graph_, input, axis), row_of_part(graph_, whole, axis)};
+      const Value part = viewed(graph_, input);
+      if (std::ranges::count(placed, part, &std::pair<Value, Placement>::first)) return;
       if (!can_be_placed(part, placement, concat)) return;
-      placements.push_back(placement);
+      placed.emplace_back(part, placement);
       first += placement.row;
     }
-    for (size_t i = 0; i < placements.size(); ++i) place(concat.inputs[i], placements[i]);
+    for (const auto& [part, placement] : placed) place(part, placement);
   }
 
   bool can_write_rows(const LoweredKernel& kernel, Value value, const Placement& placement) const {
-    return kernel.fused || (kernel.outputs[0] == value && is_writer(kernel, graph_, any_convolution_, placement.row));
+    return kernel.fused || is_writer(kernel, value, graph_, any_convolution_, placement.row);
   }
 
   bool can_be_placed(Value part, const Placement& placement, const LoweredKernel& concat) const {
     // A variable has memory of its own, also where a kernel of the step writes it.
     if (graph_.producer(part).op->traits.leaf == LeafKind::variable || graph_.shape(part).elements() == 0 ||
-        std::ranges::count(concat.inputs, part) > 1 || !is_read_in_time(part, placement.whole))
+        !has_rows(part, placement) || !is_read_in_time(part, placement.whole))
       return false;
     for (const auto& [name, value] : graph_.outputs())
       if (viewed(graph_, value) == part) return false;
     for (const LoweredKernel& kernel : lowered_.kernels)
       for (Value input : kernel.inputs)
-        if (input != part && viewed(graph_, input) == part && !can_read_view(kernel, input, placement)) return false;
+        if (input != part && viewed(graph_, input) == part && !goes(kernel, concat) &&
+            !can_read_view(kernel, input, placement))
+          return false;
     if (!readers_can(part, placement, concat)) return false;
     if (const auto joined = parts_.find(part); joined != parts_.end())
       return std::ranges::all_of(joined->second, [&](Value inner) {
@@ -96,20 +100,27 @@ class Joiner {
     });
   }
 
-  // A view's strides are within a row or of whole rows, too, where some of its last axes make one row.
-  bool can_read_view(const LoweredKernel& kernel, Value view, const Placement& placement) const {
-    const Shape& shape = graph_.shape(view);
+  // Whether some of a value's last axes make one row: its strides are then within a row or of whole rows.
+  bool has_rows(Value value, const Placement& placement) const {
+    const Shape& shape = graph_.shape(value);
     int64_t row = 1;
     for (int axis = shape.rank(); row < placement.row && axis > 0;) row *= shape[--axis];
-    return row == placement.row && kernel.fused && can_read(kernel, view, false);
+    return row == placement.row;
+  }
+  bool can_read_view(const LoweredKernel& kernel, Value view, const Placement& placement) const {
+    return has_rows(view, placement) && kernel.fused && can_read(kernel, view, false);
+  }
+
+  // Whether a kernel is the concatenation, or another that will be none.
+  bool goes(const LoweredKernel& kernel, const LoweredKernel& concat) const {
+    return &kernel == &concat || (kernel.is(ops::concat) && parts_.count(kernel.outputs[0]) > 0);
   }
 
   // All but the concatenations that copy it, which go.
   bool readers_can(Value part, const Placement& placement, const LoweredKernel& concat) const {
     const bool together = placement.lies_together(graph_.shape(part).elements());
     return std::ranges::all_of(lowered_.kernels, [&](const LoweredKernel& kernel) {
-      const bool goes = &kernel == &concat || (kernel.is(ops::concat) && parts_.count(kernel.outputs[0]) > 0);
-      return goes || std::ranges::count(kernel.inputs, part) == 0 || can_read(kernel, part, together);
+      return goes(kernel, concat) || std::ranges::count(kernel.inputs, part) == 0 || can_read(kernel, part, together);
     });
   }
 
@@ -183,8 +194,10 @@ bool has_aligned_rows(const Graph& graph, const std::vector<Value>& parts, int a
   });
 }
 
-bool is_writer(const LoweredKernel& kernel, const Graph& graph, bool any_convolution, int64_t row) {
-  if (!kernel.traits().writes_rows || kernel.takes(Attachment::Kind::pooling)) return false;
+bool is_writer(const LoweredKernel& kernel, Value result, const Graph& graph, bool any_convolution, int64_t row) {
+  const auto at = std::ranges::find(kernel.outputs, result) - kernel.outputs.begin();
+  if (at >= kernel.traits().writes_rows || kernel.takes(Attachment::Kind::pooling)) return false;
+  if (kernel.is(ops::attention_grad)) return row == graph.shape(result)[2] * graph.shape(result)[3];
   if (kernel.convolution() == ConvolutionKind::none || any_convolution) return true;
   return row == graph.shape(kernel.outputs[0]).back() && is_pointwise(kernel, graph);
 }

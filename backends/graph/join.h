@@ -4,9 +4,10 @@
 
 namespace neon {
 
-// Whether a kernel that is no fused one can write its result in rows of so many elements that lie apart. Convolutions
-// can all do so if `any_convolution`; if not, those can whose filters see single pixels, where a row is one.
-bool is_writer(const LoweredKernel& kernel, const Graph& graph, bool any_convolution, int64_t row);
+// Whether a kernel that is no fused one can write a result in rows of so many elements that lie apart. Convolutions
+// can all do so if `any_convolution`; if not, those can whose filters see single pixels, where a row is one. Gradients
+// of attention write rows of a step.
+bool is_writer(const LoweredKernel& kernel, Value result, const Graph& graph, bool any_convolution, int64_t row);
 
 // Elements of `part` that lie together in its concatenation along an axis.
 int64_t row_of_part(const Graph& graph, Value part, int axis);

@@ -186,8 +186,12 @@ double flops_of_attention(const Graph& graph, const Node& node) {
 
 const OpRegistration attention_ops[] = {
     OpRegistration({ops::attention, infer_attention, attention_gradient, define_attention, {}, flops_of_attention<2>}),
-    OpRegistration(
-        {ops::attention_grad, infer_attention_grad, nullptr, define_attention_grad, {}, flops_of_attention<5>}),
+    OpRegistration({ops::attention_grad,
+                    infer_attention_grad,
+                    nullptr,
+                    define_attention_grad,
+                    {.writes_rows = 3},
+                    flops_of_attention<5>}),
 };
 
 }  // namespace

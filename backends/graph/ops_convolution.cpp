@@ -153,18 +153,17 @@ double flops_by_filters(const Graph& graph, const Node& node) {
 }
 
 const OpRegistration convolution_ops[] = {
-    OpRegistration(
-        {ops::convolution,
-         infer_convolution,
-         convolution_gradient,
-         nullptr,
-         {.convolution = ConvolutionKind::forward, .takes_bias = true, .takes_relu = true, .writes_rows = true},
-         flops_forward}),
+    OpRegistration({ops::convolution,
+                    infer_convolution,
+                    convolution_gradient,
+                    nullptr,
+                    {.convolution = ConvolutionKind::forward, .takes_bias = true, .takes_relu = true, .writes_rows = 1},
+                    flops_forward}),
     OpRegistration({ops::convolution_data_gradient,
                     infer_data_gradient,
                     data_gradient_gradient,
                     nullptr,
-                    {.convolution = ConvolutionKind::by_input, .writes_rows = true},
+                    {.convolution = ConvolutionKind::by_input, .writes_rows = 1},
                     flops_by_input}),
     OpRegistration({ops::convolution_weight_gradient,
                     infer_weight_gradient,

@@ -109,10 +109,10 @@ const OpRegistration pooling_ops[] = {
                     infer_maximum,
                     maximum_gradient,
                     nullptr,
-                    {.takes_relu = true, .writes_rows = true},
+                    {.takes_relu = true, .writes_rows = 1},
                     flops_of_pooling}),
     OpRegistration({ops::pool_max_gradient, infer_maximum_gradient, nullptr, nullptr, {}, flops_of_largest_gradient}),
-    OpRegistration({ops::pool_avg, infer_average, average_gradient, nullptr, {.writes_rows = true}, flops_of_pooling}),
+    OpRegistration({ops::pool_avg, infer_average, average_gradient, nullptr, {.writes_rows = 1}, flops_of_pooling}),
     OpRegistration(
         {ops::pool_avg_gradient, infer_gradient, average_gradient_gradient, nullptr, {}, flops_of_spreading}),
 };

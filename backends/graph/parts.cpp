@@ -56,12 +56,13 @@ class Parts {
   }
 
   bool is_written_in_place(Value part) const {
-    const int n = graph_.producer_index(part);
+    const Value made = viewed(graph_, part);
+    const int n = graph_.producer_index(made);
     const Node& maker = graph_.node(n);
     if (is_fusible(n) || maker.op->is(ops::concat)) return true;
     const LoweredKernel kernel{
         .op = maker.op, .inputs = maker.inputs, .outputs = maker.outputs, .attributes = maker.attributes};
-    return is_writer(kernel, graph_, any_convolution_, graph_.shape(part).back());
+    return is_writer(kernel, made, graph_, any_convolution_, graph_.shape(part).back());
   }
 
   const Graph& graph_;

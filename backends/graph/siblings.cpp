@@ -1,6 +1,9 @@
 // Branches of a net that begin with convolutions of one input x: their gradients by x are each as large as x, and were
 // only made to be added up, and each reads x again for the gradient by its filters. Side by side, y = [y1 | y2] and
 // w = [w1; w2], they are one of each: dx = the gradient by x of (y, w), and dw1 and dw2 are the rows of that by w.
+//
+// Products of matrices are the same: y1 w1 + y2 w2 = y w, and y1' x and y2' x are the rows of y' x. The queries, keys
+// and values of attention are made so of one x. Parts of y that would have to be copied are no gain.
 #include <algorithm>
 #include <map>
 
@@ -17,12 +20,22 @@ constexpr int64_t kAlignedBytes = 16;
 // Elements of x for one of w: filters may have to be copied together.
 constexpr int64_t kLeastPixels = 4;
 
-bool is_data_gradient(const Node& node) { return node.op->traits.convolution == ConvolutionKind::by_input; }
-bool is_weight_gradient(const Node& node) { return node.op->traits.convolution == ConvolutionKind::by_filters; }
+bool is_product(const Node& node, bool transposed_first) {
+  return node.op->traits.product == ProductKind::matrices && !node.attributes.integer("transpose_b") &&
+         bool(node.attributes.integer("transpose_a")) == transposed_first;
+}
+bool is_data_gradient(const Node& node) {
+  return node.op->traits.convolution == ConvolutionKind::by_input || is_product(node, false);
+}
+bool is_weight_gradient(const Node& node) {
+  return node.op->traits.convolution == ConvolutionKind::by_filters || is_product(node, true);
+}
+// The operands of a gradient by filters: a convolution's takes (x, y), a product (y, x).
+size_t place_of_y(const Node& weights) { return weights.op->traits.product == ProductKind::matrices ? 0 : 1; }
 
 struct Group {
-  std::vector<int> data;     // nodes, convolution_data_gradient of (y, w)
-  std::vector<int> weights;  // convolution_weight_gradient of x and the same y, in the same order; or none
+  std::vector<int> data;     // nodes, gradients by x of (y, w)
+  std::vector<int> weights;  // gradients by w of x and the same y, in the same order; or none
 };
 
 // The new form of the root of a chain of additions.
@@ -98,16 +111,26 @@ class Rewriter {
   }
 
   bool are_siblings(const Node& a, const Node& b) const {
-    return a.attributes == b.attributes && a.inputs[0] != b.inputs[0] &&
+    return a.op == b.op && a.attributes == b.attributes && a.inputs[0] != b.inputs[0] &&
            from_.shape(a.inputs[1]).with(0, 1) == from_.shape(b.inputs[1]).with(0, 1);
   }
 
   bool may_join(Value summand) const {
     const Node& node = from_.producer(summand);
-    if (!is_data_gradient(node) || only_user(summand) < 0 || node.attributes.integer("groups") != 1) return false;
+    if (!is_data_gradient(node) || only_user(summand) < 0) return false;
+    const bool product = node.op->traits.product == ProductKind::matrices;
+    if (product ? !may_lie_in_rows(node.inputs[0]) : node.attributes.integer("groups") != 1) return false;
     const TensorType& y = from_.type(node.inputs[0]);
     return from_.shape(summand).elements() > 0 && y.shape.back() * int64_t(size_of(y.dtype)) % kAlignedBytes == 0 &&
            from_.shape(node.inputs[1]).elements() * kLeastPixels <= from_.shape(summand).elements();
+  }
+
+  // Whether the kernel that makes an array can write rows of it apart.
+  bool may_lie_in_rows(Value array) const {
+    const Node* maker = &from_.producer(array);
+    while (maker->op->traits.fusion == Fusion::view) maker = &from_.producer(array = maker->inputs[0]);
+    return maker->op->traits.fusion == Fusion::elements ||
+           std::ranges::find(maker->outputs, array) - maker->outputs.begin() < maker->op->traits.writes_rows;
   }
 
   void find_groups(int root) {
@@ -155,12 +178,13 @@ class Rewriter {
         std::vector<int> found;
         for (int n : group.data)
           for (int user : users_[size_t(from_.node(n).inputs[0].id)])
-            if (is_weight_gradient(from_.node(user)) && from_.node(user).inputs[1] == from_.node(n).inputs[0] &&
-                !leads[size_t(user)])
+            if (is_weight_gradient(from_.node(user)) && !leads[size_t(user)] &&
+                from_.node(user).inputs[place_of_y(from_.node(user))] == from_.node(n).inputs[0])
               found.push_back(user);
         const bool same = std::ranges::all_of(found, [&](int n) {
           const Node &a = from_.node(n), &b = from_.node(found[0]);
-          return a.inputs[0] == b.inputs[0] && a.attributes == b.attributes;
+          const size_t x = 1 - place_of_y(a);
+          return a.op == b.op && a.inputs[x] == b.inputs[x] && a.attributes == b.attributes;
         });
         if (!same || found.size() != group.data.size()) continue;
         group.weights = std::move(found);
@@ -214,7 +238,7 @@ class Rewriter {
     for (const Group& group : sum.groups) {
       const Node& one = from_.node(group.data[0]);
       Scope here(to_, one.scope);
-      add(to_.add(ops::convolution_data_gradient, {all_y(group), side_by_side(group, 1, 0)}, one.attributes));
+      add(to_.add(one.op->name, {all_y(group), side_by_side(group, 1, 0)}, one.attributes));
     }
     return total;
   }
@@ -229,10 +253,12 @@ class Rewriter {
       if (other == n) break;
       first += from_.shape(from_.node(other).outputs[0])[0];
     }
-    const Value x = find(node.inputs[0]);
+    const size_t y = place_of_y(node);
+    std::vector<Value> operands = {find(node.inputs[1 - y]), all_y(group)};
+    if (y == 0) std::swap(operands[0], operands[1]);
     const Node& one = from_.node(group.weights[0]);
     Scope here(to_, one.scope);
-    const Value all = to_.add(ops::convolution_weight_gradient, {x, all_y(group)}, one.attributes);
+    const Value all = to_.add(one.op->name, operands, one.attributes);
     const int64_t count = from_.shape(node.outputs[0])[0];
     return to_.add(ops::slice, {all},
                    {{"axis", int64_t(0)}, {"first", first}, {"count", count}, {"reader", int64_t(reader)}});

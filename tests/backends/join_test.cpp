@@ -168,7 +168,7 @@ TEST_CASE("nothing is copied beside a concatenation whose parts another takes, t
   }
 }
 
-TEST_CASE("gradients of convolutions of one input are made together where they are only added up") {
+TEST_CASE("gradients of branches of one input are made together where they are only added up") {
   for (DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16})
     for (const SiblingCase& c : sibling_cases()) {
       INFO(c.name << " in " << std::string(name_of(dtype)));
@@ -177,6 +177,7 @@ TEST_CASE("gradients of convolutions of one input are made together where they a
       INFO(to_string(lowered));
       CHECK(count(lowered, ops::convolution_data_gradient) == c.data);
       CHECK(count(lowered, ops::convolution_weight_gradient) == c.weights);
+      CHECK(count(lowered, ops::matmul) == c.products);
     }
 }
 

@@ -1,5 +1,6 @@
 #include "tests/backends/sibling_cases.h"
 
+#include "backends/graph/op.h"
 #include "tests/backends/net_of_branches.h"
 
 namespace neon::test {
@@ -10,6 +11,31 @@ const Shape kLarge = {2, 16, 16, 8};
 
 SiblingCase siblings(const char* name, int data, int weights, BuildBranches build) {
   return {name, over(kLarge, build), data, weights};
+}
+
+constexpr int64_t kRows = 128, kColumns = 16;
+
+SiblingCase products(const char* name, int products, BuildBranches build) {
+  return {name, over(kLarge, build), 0, 0, products};
+}
+
+Expr product(NetOfBranches& n, Expr a, Expr b, bool transpose_a, bool transpose_b = false) {
+  return {n.graph, matmul(n.graph, a, b, transpose_a, transpose_b)};
+}
+Expr sizes_of(NetOfBranches& n, const char* name, const Shape& shape) { return abs(n.input(name, shape)); }
+
+// Outputs: the sum of y w over all y (128, columns), and y' x for each.
+void add_gradients(NetOfBranches& n, const std::vector<Expr>& parts, bool weights_turned = false) {
+  const Expr x = n.input("rows", {kRows, kColumns});
+  Expr sum;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const int64_t columns = parts[i].shape()[1];
+    const Expr w = n.variable(weights_turned ? Shape{kColumns, columns} : Shape{columns, kColumns});
+    const Expr of_x = product(n, parts[i], w, false, weights_turned);
+    sum = i ? sum + of_x : of_x;
+    n.output(text("weights ", i), product(n, parts[i], x, true) * 0.5);
+  }
+  n.output("sum", sum);
 }
 
 }  // namespace
@@ -102,6 +128,40 @@ std::vector<SiblingCase> sibling_cases() {
                  n.output("sum", n.transposed(a, 8) + n.transposed(b, 8));
                  n.output("first", n.weight_gradient(n.x, a));
                  n.output("second", n.weight_gradient(n.input("other", kLarge), b));
+               }),
+      products("three products", 2,
+               [](NetOfBranches& n) {
+                 add_gradients(
+                     n, {sizes_of(n, "a", {kRows, 8}), sizes_of(n, "b", {kRows, 16}), sizes_of(n, "c", {kRows, 8})});
+               }),
+      products("products of steps", 2,
+               [](NetOfBranches& n) {
+                 std::vector<Expr> parts;
+                 for (const char* name : {"a", "b"})
+                   parts.push_back(reshape(sizes_of(n, name, {4, 32, 2, 4}), {kRows, 8}));
+                 add_gradients(n, parts);
+               }),
+      products("products of what another product takes, too", 3,
+               [](NetOfBranches& n) {
+                 const Expr a = sizes_of(n, "a", {kRows, 8}), b = sizes_of(n, "b", {kRows, 8});
+                 add_gradients(n, {a, b});
+                 n.output("other", product(n, a, n.variable({8, 24}), false));
+               }),
+      products("products of inputs", 4,
+               [](NetOfBranches& n) {
+                 add_gradients(n, {n.input("a", {kRows, 8}), n.input("b", {kRows, 8})});
+               }),
+      products("products of an odd number of columns", 4,
+               [](NetOfBranches& n) {
+                 add_gradients(n, {sizes_of(n, "a", {kRows, 3}), sizes_of(n, "b", {kRows, 5})});
+               }),
+      products("products by transposed weights", 4,
+               [](NetOfBranches& n) {
+                 add_gradients(n, {sizes_of(n, "a", {kRows, 8}), sizes_of(n, "b", {kRows, 8})}, true);
+               }),
+      products("products of fewer rows than columns", 4,
+               [](NetOfBranches& n) {
+                 add_gradients(n, {sizes_of(n, "a", {kRows, 64}), sizes_of(n, "b", {kRows, 64})});
                }),
   };
 }

@@ -1,4 +1,4 @@
-// Graphs with branches: which gradients of convolutions of one input are made together.
+// Graphs with branches: which gradients of convolutions and products of one input are made together.
 #pragma once
 #include <functional>
 #include <string>
@@ -12,6 +12,7 @@ struct SiblingCase {
   std::string name;
   std::function<void(Graph&, DType)> build;  // see build_branches()
   int data = 0, weights = 0;                 // kernels for gradients by inputs and by filters
+  int products = 0;                          // of matrices
 };
 std::vector<SiblingCase> sibling_cases();
 

@@ -40,7 +40,7 @@ TEST_CASE("convolutions of single pixels write into a concatenation on the GPU a
   }
 }
 
-TEST_CASE("gradients of convolutions of one input are made together on the GPU", "[parts]") {
+TEST_CASE("gradients of branches of one input are made together on the GPU", "[parts]") {
   for (const SiblingCase& c : part_of(sibling_cases())) check_against_plain(c.name, c.build);
 }
 

@@ -31,7 +31,7 @@ const std::vector<ProductOf> kProducts = {
     {1000, 1100, 500, true, true, true},
     {72, 4096, 4096, false, false, false, false, true},
     {128, 40'000, 128, true, false},  // one tile for all blocks
-    {100'001, 100, 64, false, true, true},
+    {100'001, 100, 100, false, true, true},
 };
 
 Graph graph_of(const ProductOf& p, DType dtype) {
