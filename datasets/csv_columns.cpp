@@ -23,10 +23,11 @@ std::string shown(const std::vector<std::string>& names) {
 
 // The advice about a table whose lines another mark may split, or that begins with Excel's note of the mark; else "".
 std::string mark_advice(const Table& table) {
+  const std::string_view head = table.file ? table.file->head() : table.head;
   const bool has_note = !table.names.empty() && lower(table.names[0]).starts_with("sep=");
-  if (table.columns != 1) return has_note ? other_delimiter_text(table.file->head(), table.delimiter) : "";
+  if (table.columns != 1) return has_note ? other_delimiter_text(head, table.delimiter) : "";
   return text("; cells are separated by ", in_quotes(std::string(1, table.delimiter)), " (delimiter)",
-              other_delimiter_text(table.file->head(), table.delimiter));
+              other_delimiter_text(head, table.delimiter));
 }
 
 // Whether the text is an index: digits only.

@@ -90,6 +90,7 @@ struct ColumnTexts {
 struct Table {
   std::string path;
   std::shared_ptr<const TextFile> file;
+  std::string_view head;           // the first lines, for messages, where `file` is null
   std::vector<std::string> names;  // of all columns; empty without a header
   size_t columns = 0;
   char delimiter = ',', decimal = '.';

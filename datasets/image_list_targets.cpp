@@ -35,15 +35,15 @@ ListCells::ListCells(const ListTargets& targets, const CsvReader& reader, const 
     int64_t column = named != table_.names.end() ? named - table_.names.begin() : index_of(key);
     if (const int64_t index = index_of(key);
         named != table_.names.end() && index >= 0 && index != column && index < int64_t(head.size()))
-      fail_about("dataset", "targets: ", key, " is the name of column ", column, " of ", path, " and the index of ",
-                 "column ", in_quotes(table_.names[size_t(index)]), "; rename one of them");
+      fail(ErrorKind::config, "targets: ", key, " is the name of column ", column, " of ", path, " and the index of ",
+           "column ", in_quotes(table_.names[size_t(index)]), "; rename one of them");
     if (column < 0)
-      fail_about("dataset", "targets: ", path, " has no column ", in_quotes(key), did_you_mean(key, table_.names));
-    if (column == 0) fail_about("dataset", "targets: the first column of ", path, " names the files");
+      fail(ErrorKind::config, "targets: ", path, " has no column ", in_quotes(key), did_you_mean(key, table_.names));
+    if (column == 0) fail(ErrorKind::config, "targets: the first column of ", path, " names the files");
     if (column >= int64_t(head.size()))
       reader.fail_at(head.front().at, text("there are ", head.size(), " columns, and targets names column ", key));
     if (std::ranges::count(table_.target_columns, size_t(column)))
-      fail_about("dataset", "targets: column ", in_quotes(key), " of ", path, " is given twice");
+      fail(ErrorKind::config, "targets: column ", in_quotes(key), " of ", path, " is given twice");
     table_.target_columns.push_back(size_t(column));
     is_number_.push_back(kind == name_of(TargetKind::number));
   }

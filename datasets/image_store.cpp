@@ -180,8 +180,8 @@ std::unique_ptr<ImageStore> open_folder(const std::string& path, const Macrobatc
 
 std::unique_ptr<ImageStore> open_image_store(const std::string& path, const Macrobatches& chosen) {
   if (chosen.is_given() && !has_macrobatches(path))
-    fail_about("dataset", "macrobatches chooses among data_batch_0 and so on of neon 0.9, but ", printable(path),
-               " has no dataset_cache.pkl; leave macrobatches out");
+    fail(ErrorKind::config, "macrobatches chooses among data_batch_0 and so on of neon 0.9, but ", printable(path),
+         " has no dataset_cache.pkl; leave macrobatches out");
   std::unique_ptr<ImageStore> out;
   if (folder_exists(path)) {
     out = open_folder(path, chosen);

@@ -19,7 +19,7 @@ namespace neon {
 namespace {
 
 struct SequencesParams {
-  std::string path, id, target, test = "auto", task = "auto", header = "auto", delimiter = ",";
+  std::string path, id, target, test = "auto", task = "auto", header = "auto", delimiter = "auto", decimal = "auto";
   int64_t steps = 0;
   std::vector<std::string> columns, ignore;
   std::vector<std::string> missing = default_missing_marks();
@@ -49,7 +49,14 @@ struct SequencesParams {
     p("header", &SequencesParams::header,
       "Whether the first line names the columns. auto: it does if it has only texts in columns of numbers.",
       one_of({"auto", "true", "false"}));
-    p("delimiter", &SequencesParams::delimiter, "The character between cells, or tab.");
+    p("delimiter", &SequencesParams::delimiter,
+      "The character between cells, or tab. auto: the comma, semicolon or tab that splits all of the first lines "
+      "alike.");
+    p("decimal", &SequencesParams::decimal,
+      "The character before decimals. auto: a comma where the first lines have decimal commas throughout, and cells "
+      "are "
+      "separated by something else.",
+      one_of({"auto", "point", "comma"}));
     p("missing", &SequencesParams::missing,
       "Marks of a missing value beside the empty cell; a missing value is refused. Fill it in first.");
   }
@@ -87,15 +94,13 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
  private:
   Grouped read(const std::string& path, const DataContext& context) const {
     Grouped out;
-    out.table = read_series(path, {params.columns,
-                                   params.ignore,
-                                   {},
-                                   {params.id, params.target},
-                                   params.header,
-                                   params.delimiter,
-                                   params.missing,
-                                   context.series,
-                                   context.rules >= kRulesOfSeriesGroups && context.series.empty()});
+    const bool knows_marks = context.rules >= kRulesOfSeriesGroups;
+    SeriesColumns columns{params.columns, params.ignore, {}, {params.id, params.target}};
+    columns.header = params.header, columns.missing = params.missing, columns.decimal = params.decimal;
+    columns.delimiter = params.delimiter == "auto" && !knows_marks ? "," : params.delimiter;
+    columns.trained = context.series;
+    columns.asks_about_groups = knows_marks && context.series.empty();
+    out.table = read_series(path, columns);
     std::unordered_map<std::string_view, size_t> places;
     const auto& ids = out.table.cells[0];
     for (size_t row = 0; row < ids.size(); ++row) {

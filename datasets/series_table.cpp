@@ -5,6 +5,7 @@
 
 #include "datasets/csv.h"
 #include "datasets/csv_columns.h"
+#include "datasets/csv_dialect.h"
 #include "datasets/csv_meant.h"
 #include "datasets/table_header.h"
 #include "datasets/text_file.h"
@@ -22,9 +23,13 @@ constexpr size_t kRowsLookedAt = 2000;  // for numbers that may be thousands
 class SeriesReader {
  public:
   SeriesReader(std::string_view content, const std::string& name, const SeriesColumns& asked)
-      : asked_(asked), missing_(asked.missing), reader_(content, delimiter_of(asked.delimiter), name) {
+      : asked_(asked),
+        missing_(asked.missing),
+        dialect_(find_dialect(content, name, asked.delimiter, asked.decimal, asked.earlier_decimal)),
+        reader_(content, dialect_.delimiter, name) {
     out_.path = name;
-    out_.delimiter = delimiter_of(asked.delimiter);
+    out_.delimiter = dialect_.delimiter;
+    out_.decimal = dialect_.decimal;
     out_.content = content;
   }
 
@@ -60,6 +65,8 @@ class SeriesReader {
   std::vector<size_t> places_of(const std::vector<std::string>& columns, const char* parameter) const {
     Table table;
     table.path = out_.path;
+    table.head = out_.content;
+    table.delimiter = out_.delimiter;
     table.names = out_.names;
     table.columns = out_.columns;
     std::vector<size_t> out;
@@ -106,7 +113,7 @@ class SeriesReader {
   bool is_header(const std::vector<CsvCell>& cells) const {
     std::vector<bool> counts(cells.size(), false);
     for (const size_t i : out_.features) counts[i] = true;
-    const FirstLine first = first_line_by_cells(cells, counts, missing_);
+    const FirstLine first = first_line_by_cells(cells, counts, missing_, dialect_.decimal);
     const bool unclear = first == FirstLine::unclear || (first == FirstLine::sample && are_column_numbers(cells));
     if (unclear)
       fail(ErrorKind::config, reader_.place(cells.front().at), ": ",
@@ -125,24 +132,29 @@ class SeriesReader {
         reader_.fail_at(cells.back().at, text("this row has ", cells.size(), " cells, the first row ", out_.columns));
       for (const size_t i : number_places) numbers_.push_back(number_in(cells[i], i));
       for (size_t k = 0; k < seen.size() && out_.begins.size() < kRowsLookedAt; ++k)
-        seen[k].add(cells[number_places[k]].text, cells[number_places[k]].at, '.');
+        seen[k].add(cells[number_places[k]].text, cells[number_places[k]].at, dialect_.decimal);
       for (size_t k = 0; k < out_.texts.size(); ++k) take_text(cells[out_.texts[k]], k);
       out_.begins.push_back(cells.front().at);
     }
-    for (size_t k = 0; k < seen.size() && asked_.asks_about_groups; ++k)
+    for (size_t k = 0; k < seen.size() && asked_.asks_about_groups && asked_.decimal == "auto"; ++k)
       if (seen[k].are_unclear())
-        reader_.fail_at(seen[k].place, text("column ", out_.name_of(number_places[k]), ": ", seen[k].question('.'),
-                                            ", and decimals in every row, as 366.0"));
+        reader_.fail_at(seen[k].place,
+                        text("column ", out_.name_of(number_places[k]), ": ", seen[k].question(dialect_.decimal),
+                             ", or say decimal: ", dialect_.decimal == ',' ? "comma" : "point"));
   }
 
   float number_in(const CsvCell& cell, size_t column) const {
     double value = 0;
-    if (!parse_f32(cell.text, value)) {
+    if (!parse_f32(cell.text, value, dialect_.decimal)) {
+      if (dialect_.decimal == ',' && parse_number(cell.text, value))
+        reader_.fail_at(cell.at, text("column ", out_.name_of(column), ": ", point_among_commas(cell.text)));
+      const std::string other = other_decimal_text(cell.text, dialect_.decimal);
       const bool predicted = std::ranges::count(out_.targets, column) > 0;
       reader_.fail_at(cell.at, text("column ", out_.name_of(column), ": ",
                                     no_f32_text(cell.text, missing_,
-                                                predicted ? "; targets are numbers: label names a column of classes"
-                                                          : "; a column of text can be left out with ignore")));
+                                                !other.empty() ? other
+                                                : predicted ? "; targets are numbers: label names a column of classes"
+                                                            : "; a column of text can be left out with ignore")));
     }
     return float(value);
   }
@@ -155,6 +167,7 @@ class SeriesReader {
 
   const SeriesColumns& asked_;
   const MissingMarks missing_;
+  const CsvDialect dialect_;
   CsvReader reader_;
   std::vector<float> numbers_;
   SeriesTable out_;
@@ -174,6 +187,7 @@ TableColumns SeriesTable::described() const {
   TableColumns out;
   out.count = int64_t(columns);
   out.delimiter = delimiter;
+  out.decimal = decimal;
   const auto is_feature = [&](size_t i) { return std::ranges::count(features, i) > 0; };
   for (size_t i = 0; i < columns; ++i)
     if (!names.empty() && !is_feature(i)) out.others.push_back(names[i]);

@@ -13,10 +13,11 @@ struct SeriesColumns {
   std::vector<std::string> ignore;
   std::vector<std::string> targets;  // more numbers, which may be among `columns`
   std::vector<std::string> texts;    // columns that stay texts
-  std::string header = "auto", delimiter = ",";
+  std::string header = "auto", delimiter = "auto", decimal = "auto";
   std::vector<std::string> missing = default_missing_marks();
   // The numbers that a net was trained with: names that stand for `columns` in a table with a header, in their order.
   std::vector<std::string> trained = {};
+  char earlier_decimal = '\0';        // that the table to train with had
   bool asks_about_groups = false;     // refuses a column such as 3.518 and 366, whose numbers may be thousands
   const char* text_parameter = "id";  // that names `texts`, in messages
 };
@@ -25,7 +26,7 @@ struct SeriesTable {
   std::string path;
   std::vector<std::string> names;  // of all columns; empty without a header
   size_t columns = 0;
-  char delimiter = ',';
+  char delimiter = ',', decimal = '.';
   std::vector<size_t> features, targets, texts;  // places of columns; features in their order, or as trained
   Tensor numbers;                                // (rows, features + targets) f32
   std::vector<std::vector<std::string>> cells;   // of each of `texts`, by row

@@ -16,7 +16,7 @@ namespace neon {
 namespace {
 
 struct WindowsParams {
-  std::string path, array = "input", label, test = "0.2", header = "auto", delimiter = ",";
+  std::string path, array = "input", label, test = "0.2", header = "auto", delimiter = "auto", decimal = "auto";
   int64_t steps = 32, horizon = 1, stride = 1;
   std::vector<std::string> columns, ignore, targets;
   std::vector<std::string> missing = default_missing_marks();
@@ -47,7 +47,14 @@ struct WindowsParams {
     p("header", &WindowsParams::header,
       "Whether the first line of a table names the columns. auto: it does if it has only texts in columns of numbers.",
       one_of({"auto", "true", "false"}));
-    p("delimiter", &WindowsParams::delimiter, "The character between cells, or tab.");
+    p("delimiter", &WindowsParams::delimiter,
+      "The character between cells, or tab. auto: the comma, semicolon or tab that splits all of the first lines "
+      "alike.");
+    p("decimal", &WindowsParams::decimal,
+      "The character before decimals. auto: a comma where the first lines have decimal commas throughout, and cells "
+      "are "
+      "separated by something else.",
+      one_of({"auto", "point", "comma"}));
     p("missing", &WindowsParams::missing,
       "Marks of a missing value beside the empty cell; a missing value is refused. Fill it in first.");
   }
@@ -98,9 +105,12 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
            " holds an array; save the series as a table (.csv)");
     if (ends(".npy")) return of_array(read_npy(path), path);
     if (is_array) return of_array(open_hdf5(path)->read(params.array.c_str(), false), text(path, ": ", params.array));
-    SeriesColumns columns{params.columns, params.ignore,    params.targets, {},
-                          params.header,  params.delimiter, params.missing, context.series};
-    if (columns.delimiter == "," && ends(".tsv")) columns.delimiter = "tab";
+    SeriesColumns columns{params.columns, params.ignore, params.targets, {}};
+    columns.header = params.header, columns.delimiter = params.delimiter, columns.missing = params.missing;
+    columns.trained = context.series;
+    columns.decimal = params.decimal;
+    if (params.delimiter == "auto" && ends(".tsv")) columns.delimiter = "tab";
+    else if (params.delimiter == "auto" && context.rules < kRulesOfSeriesGroups) columns.delimiter = ",";
     if (!params.label.empty()) columns.texts = {params.label}, columns.text_parameter = "label";
     columns.asks_about_groups = context.rules >= kRulesOfSeriesGroups && context.series.empty();
     const SeriesTable table = read_series(path, columns);

@@ -192,14 +192,19 @@ std::unique_ptr<SampleSource> sequences_of_ids(const SeriesTable& table, const s
 }
 
 // The columns that the net was trained with, by name or else by place.
-SeriesColumns columns_of(const TableColumns& table) {
+SeriesColumns columns_of(const StoredData& stored) {
+  const TableColumns& table = stored.table;
   SeriesColumns out;
   out.trained = table.features;
   if (table.features.empty())
     for (const int64_t position : table.positions) out.columns.push_back(std::to_string(position));
   if (!table.id.empty()) out.texts = {table.id};
   out.header = table.features.empty() ? "false" : "true";
-  out.delimiter = std::string(1, table.delimiter);
+  out.delimiter = std::string_view(",;\t").find(table.delimiter) != std::string_view::npos
+                      ? "auto"
+                      : std::string(1, table.delimiter);
+  out.decimal = stored.decimal;
+  out.earlier_decimal = table.decimal;
   out.missing = table.missing;
   return out;
 }
@@ -284,7 +289,7 @@ std::unique_ptr<SampleSource> sequences_in(const std::string& content, const std
   if (stored.tokens > 0 || stored.sample.rank() != 2) return nullptr;
   if (is_array) return windows_in(read_npy(MemorySource(content, name)), name, prefix, stored);
   if (stored.table.count > 0) {
-    const SeriesTable table = read_series_text(content, name, columns_of(stored.table));
+    const SeriesTable table = read_series_text(content, name, columns_of(stored));
     return stored.table.id.empty() ? windows_of(table.numbers, name, prefix, stored)
                                    : sequences_of_ids(table, prefix, stored);
   }

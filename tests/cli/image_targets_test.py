@@ -165,7 +165,7 @@ class ImageTargets(Case):
         lines = self.read("list.csv").decode().splitlines()
         for key, value, says in (
                 ("dataset.targets", "{aeg: number}", "targets: list.csv has no column 'aeg'; did you mean age?"),
-                ("dataset.targets", "{0: number}", "targets: the first column of list.csv names the files"),
+                ("dataset.targets", "{0: number}", "s.yaml:1:10: dataset: targets: the first column of list.csv names the files\n"),
                 ("dataset.targets", "{age: numbers}", "one of number, classes, labels"),
                 ("dataset.header", "false", "targets has names, and header: false says that columns have none"),
                 ("dataset.classes", "3", "classes is for lists of one class"),
