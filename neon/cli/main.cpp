@@ -10,6 +10,7 @@
 
 #include "backends/ranks/started_ranks.h"
 #include "neon/cli/fault_search.h"
+#include "neon/cli/output_place.h"
 #include "neon/cli/rank_process.h"
 #include "neon/cli/verb.h"
 #include "neon/core/message.h"
@@ -89,6 +90,7 @@ int run(const std::vector<std::string>& arguments, char** argv) {
   if (!finished) {
     neon::check_mpi_ranks(line);
     const neon::Verb& verb = *neon::find_verb(line.verb);
+    check_spares_inputs(line);
     try_threads(verb);
     if (argv[0]) line.program = argv[0];
     line.words = arguments;

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "neon/cli/command_line.h"
 #include "neon/core/error.h"
+#include "neon/core/paths.h"
 #include "neon/train/atomic_file.h"
+#include "neon/train/run_folder.h"
 
 namespace neon {
 
@@ -15,6 +18,29 @@ namespace {
 constexpr const char* kMendPlace = "; give another name, remove it, or give --overwrite";
 
 }  // namespace
+
+void check_spares_inputs(const CommandLine& line) {
+  if (line.verb == "train" || line.verb == "resume" || line.verb == "check") return;
+  const auto of_run = [&](const char* field) {
+    const Setting* const given = line.run_options.find(field);
+    return given ? given->value : std::string();
+  };
+  std::vector<std::string> inputs = line.operands;
+  for (const std::string& run : line.operands)
+    for (const char* const file : {kBestFile, kLastFile, kSpecFile, kRunMetricsFile})
+      inputs.push_back(join_path(run, file));
+  for (const std::string& more : {line.config, of_run("model_file")}) inputs.push_back(more);
+  for (const auto& [option, output] :
+       {std::pair("-o", of_run("output_file")), std::pair("--sheet", line.of_verb.sheet),
+        std::pair("--svg", line.of_verb.svg), std::pair("--profile", line.of_verb.profile)}) {
+    std::error_code absent;
+    if (output.empty() || !std::filesystem::is_regular_file(output, absent)) continue;
+    for (const std::string& input : inputs)
+      if (std::filesystem::equivalent(output, input, absent) && !absent)
+        fail(ErrorKind::config, option, " ", output,
+             " is a file that neon reads, and would be lost; give another name");
+  }
+}
 
 void check_free(const std::string& path, bool overwrite) {
   std::error_code ignored;

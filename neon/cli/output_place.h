@@ -6,6 +6,12 @@
 
 namespace neon {
 
+struct CommandLine;
+
+// Throws a config error where an option names a file to write that the verb reads, with --overwrite, too. Runs have
+// check_files_differ().
+void check_spares_inputs(const CommandLine& line);
+
 // Throws a data error where a file or folder of that name is there.
 void check_free(const std::string& path, bool overwrite);
 

@@ -100,6 +100,28 @@ class Usage(Case):
         for layer in "Affine: {nout: ~}", "Conv: {fshape: }", "DataTransform: {transform: ~}":
             self.refused(2, "check", self.spec(), "--set", f"layers=[{layer}]", says="no value is given: ")
 
+    def test_output_that_is_an_input(self):
+        del self.environment["NEON_NO_RUN_FOLDER"]
+        self.neon("-r", "1", "-e", "1", self.spec())
+        self.write("x.csv", "1,2,3,4\n5,6,7,8\n")
+        os.link(self.path("x.csv"), self.path("also.csv"))
+        best, last, metrics = "runs/s-1/best.safetensors", "runs/s-1/last.safetensors", "runs/s-1/run.h5"
+        for option, lost, *words in (("-o", "x.csv", "predict", best, "x.csv", "-o", "x.csv"),
+                                     ("-o", "also.csv", "predict", best, "x.csv", "-o", "also.csv"),
+                                     ("-o", best, "predict", "runs/s-1", "x.csv", "-o", best),
+                                     ("-o", metrics, "plot", metrics, "-o", metrics),
+                                     ("-o", metrics, "plot", "runs/s-1", "-o", metrics),
+                                     ("-o", last, "export", last, "--npz", "-o", last),
+                                     ("--svg", "s.yaml", "summary", "s.yaml", "--svg", "s.yaml"),
+                                     ("--profile", "s.yaml", "bench", "s.yaml", "--profile", "s.yaml")):
+            before = self.read(lost)
+            for more in [], ["--overwrite"]:
+                self.refused(2, *words, *more, says=[f"neon: {option} {lost} is a file that neon reads, and would be lost; give another name\n"])
+            self.assertEqual(self.read(lost), before)
+        self.neon("predict", best, "x.csv", "-o", "y.csv")
+        self.neon("predict", best, "x.csv", "-o", "y.csv", "--overwrite")
+        self.neon("plot", "runs/s-1", "-o", "runs/s-1/report.html")
+
     def test_several_problems_at_once(self):
         result = self.refused(2, "-e", "0", "-z", "none", self.spec(), says=["-e", "-z"])
         self.assertEqual(result.out, "")

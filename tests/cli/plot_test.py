@@ -105,7 +105,9 @@ class Plot(Case):
         self.refused(3, "plot", "a.h5", "-o", "mine.html", says=["mine.html exists and is no page of neon plot", "--overwrite"])
         self.assertEqual(self.read("mine.html"), b"<!doctype html><p>mine")
         self.neon("plot", "a.h5", "-o", "mine.html", "--overwrite")
-        self.refused(3, "plot", "a.h5", "-o", "a.h5", says="a.h5 exists and is no page")
+        self.refused(2, "plot", "a.h5", "-o", "a.h5", says="a.h5 is a file that neon reads")
+        self.write("c.h5", self.read("a.h5"))
+        self.refused(3, "plot", "a.h5", "-o", "c.h5", says="c.h5 exists and is no page")
 
     def test_the_newest_run(self):
         self.refused(2, "plot", says="no run is named")
@@ -127,6 +129,8 @@ class Plot(Case):
     def test_refusals(self):
         self.write("x.h5", "no HDF5")
         self.refused(3, "plot", "x.h5", says="x.h5: is no metrics file")
+        self.write("m.safetensors", "")
+        self.refused(3, "plot", "m.safetensors", says="m.safetensors: 0 bytes are too few for a .safetensors file")
         os.mkdir(self.path("empty"))
         self.refused(3, "plot", "empty", says="empty: no run.h5 in this folder; expected a run's folder, or a metrics file")
         self.refused(3, "plot", "y.h5", says="y.h5")
