@@ -133,11 +133,28 @@ bool owns_folder(const OpenedRun& opened, const std::string& path, const RunOpti
          (opened.run.is_own || lies_within(options.run_folder, folder_of(follow_links(path))));
 }
 
+// A run that went on without its folder, and whose last checkpoint is still there, takes the folder again.
+void take_folder_again(const CommandLine& line, const OpenedRun& opened, const std::string& path, RunOptions& options) {
+  const std::string here = folder_of(path);
+  if (!wants_run_folder(line) || was_given(line, "save_path") || file_name_of(path) != kLastFile) return;
+  if (!is_there(join_path(here, kSpecFile))) return;
+  RunOptions placed = options;
+  placed.run_folder = here;
+  if (!owns_folder(opened, path, placed)) return;
+  take_own_files(line, here, placed);
+  options = placed;
+  print_message(text("note: goes on in the run folder ", here,
+                     ", whose files have none of the epochs that it was left ", "out of"));
+}
+
 }  // namespace
 
 std::string place_resumed(const CommandLine& line, const OpenedRun& opened, const std::string& path,
                           RunOptions& options) {
-  if (options.run_folder.empty()) return "";
+  if (options.run_folder.empty()) {
+    take_folder_again(line, opened, path, options);
+    return "";
+  }
   const std::string then = options.run_folder, name = file_name_of(path);
   std::string here = folder_of(path);
   std::error_code ignored;
@@ -151,9 +168,11 @@ std::string place_resumed(const CommandLine& line, const OpenedRun& opened, cons
   if (in_folder && name == kLastFile) take_own_files(line, here, options);
   if (in_folder && name == kLastFile && saves_in_run_folder(opened.run.options)) move_into(line, {then, here}, options);
   if (wants_run_folder(line) && owns_folder(opened, path, options)) return "";
-  print_message(
-      text("note: goes on without the run folder ", options.run_folder, ", ",
-           wants_run_folder(line) ? text("whose last checkpoint is not ", options.save_path) : "which stays as it is"));
+  const bool saves_there = options.save_path == join_path(options.run_folder, kLastFile);
+  print_message(text("note: goes on without the run folder ", options.run_folder, ", ",
+                     wants_run_folder(line) ? text("whose last checkpoint is not ", options.save_path)
+                     : saves_there          ? text("where only ", kLastFile, " changes")
+                                            : "which stays as it is"));
   leave_folder(line, options);
   return "";
 }

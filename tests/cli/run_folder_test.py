@@ -8,6 +8,7 @@ import signal
 import time
 
 import h5py
+import numpy as np
 
 import support
 from support import IRIS, tensors
@@ -226,6 +227,23 @@ class RunFolder(support.Case):
         self.assertEqual(self.names(), ["s.yaml"])
         self.neon("-s", "m.safetensors", "-H", "0", "--no_run_folder", spec)
         self.assertEqual(self.names(), ["m.safetensors", "s.yaml"])
+
+    def test_a_run_that_went_on_without_its_folder_takes_it_again(self):
+        self.neon("-r", "1", "-e", "2", self.spec())
+        best = self.read("runs/s-1/best.safetensors")
+        err = self.neon("resume", "runs/s-1", "-e", "4", "--no_run_folder").err
+        self.assertIn("note: goes on without the run folder runs/s-1, where only last.safetensors changes\n", err)
+        self.assertEqual([row["epoch"] for row in self.results("runs/s-1")], [1, 2])
+        self.assertEqual(self.read("runs/s-1/best.safetensors"), best)
+        result = self.neon("resume", "runs/s-1", "-e", "6")
+        self.assertIn("note: goes on in the run folder runs/s-1, whose files have none of the epochs that it was left out of\n", result.err)
+        self.assertIn("last: runs/s-1/last.safetensors, epoch 6\n", result.out)
+        self.assertEqual([row["epoch"] for row in self.results("runs/s-1")], [1, 2, 5, 6])
+        with h5py.File(self.path("runs/s-1/run.h5")) as file:
+            self.assertEqual(list(np.isnan(file["epoch/cost"][:])), [False, False, True, True, False, False])
+        self.neon("-r", "1", "-e", "6", "--no_run_folder", "-s", "m.safetensors", "s.yaml")
+        self.assertEqual(self.values("runs/s-1/last.safetensors"), self.values("m.safetensors"))
+        self.assertEqual(self.neon("resume", "runs/s-1", "-e", "7").err.count("goes on in the run folder"), 0)
 
     def test_a_run_that_cannot_begin_leaves_nothing(self):
         self.neon(self.spec(layers="[{Affine: {nout: 5, init: Kaiming}}]"), code=2)
