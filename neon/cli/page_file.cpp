@@ -24,6 +24,7 @@ std::vector<std::string> write_run_page(const std::string& folder) {
     std::vector<ReportedRun> runs = read_runs({folder});
     std::vector<std::string> warnings;
     add_views(runs, warnings);
+    for (std::string& warning : warnings) warning = "warning: " + warning;
     write_page(join_path(folder, kReportFile), runs, false);
     return warnings;
   } catch (const Error& error) {

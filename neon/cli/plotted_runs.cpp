@@ -21,7 +21,8 @@ void add_checkpoint_views(const CommandLine& line, ReportedRun& run, const Pictu
                           std::vector<std::string>& warnings) {
   const ScratchFolder scratch;
   const std::vector<std::string> said = write_checkpoint_evaluation(line, run.path, scratch.path);
-  warnings.insert(warnings.end(), said.begin(), said.end());
+  constexpr std::string_view kBegin = "warning: ";  // which print_warnings() adds
+  for (const std::string& one : said) warnings.push_back(one.starts_with(kBegin) ? one.substr(kBegin.size()) : one);
   run.views = views_of_folder(scratch.path, limits, warnings, run.path);
 }
 
@@ -57,6 +58,7 @@ std::vector<std::string> with_runs_of_folders(const std::vector<std::string>& pa
 bool is_checkpoint(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return false;
+  if (path.ends_with(".safetensors")) return true;  // perhaps damaged, which load_checkpoint() says
   const FileSource file(path);
   char begin[9];  // the length of the JSON header, and its first letter
   if (file.size() < int64_t(sizeof begin)) return false;

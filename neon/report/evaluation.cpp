@@ -155,10 +155,48 @@ void add_sides(const Found& one, const std::string& begin, std::vector<std::stri
       for (const Found& value : one.at(side).items()) lines.push_back(text(begin, side, ' ', share_text(value.real())));
 }
 
+std::string values_text(const Found& from) {
+  std::string out;
+  for (const Found& value : from.items()) out += text(out.empty() ? "" : ", ", share_text(value.real()));
+  return out;
+}
+
+// The cells of a target beside the output for it, each behind its head, which begins with `begin`.
+void add_cells(const Found& one, const std::string& begin, std::vector<std::pair<std::string, std::string>>& cells) {
+  if (one.has("class")) {
+    cells.emplace_back(begin + "class", one.at("class").words());
+    cells.emplace_back(begin + "predicted", one.at("predicted").words());
+    if (one.has("output")) cells.emplace_back(begin + "output", share_text(one.at("output").real()));
+    return;
+  }
+  if (one.has("labels"))
+    for (const char* side : {"labels", "predicted"}) cells.emplace_back(begin + side, listed(one.at(side)));
+  for (const char* side : {"target", "output"})
+    if (one.has(side)) cells.emplace_back(begin + side, values_text(one.at(side)));
+}
+
+// A row for each sample, with the columns of the first one.
+void add_rows(const Found& list, ReportedSamples& out) {
+  for (const Found& one : list.items()) {
+    std::vector<std::pair<std::string, std::string>> cells = {
+        {"sample", one.has("file") ? one.at("file").words() : std::to_string(one.at("sample").whole())}};
+    if (one.has("cost")) cells.emplace_back("cost", share_text(one.at("cost").real()));
+    add_cells(one, "", cells);
+    if (one.has("targets"))
+      for (const auto& [name, target] : one.at("targets").entries()) add_cells(target, name + ": ", cells);
+    std::vector<std::string> heads, row;
+    for (const auto& [head, cell] : cells) heads.push_back(head), row.push_back(cell);
+    if (out.rows.empty()) out.heads = heads;
+    if (heads != out.heads) one.wrong("it has other keys than the first sample");
+    out.rows.push_back(std::move(row));
+  }
+}
+
 // Captions name the true class, the predicted one and its output, or give targets and outputs of values.
 ReportedSamples samples_of(const Found& file, const char* key) {
   ReportedSamples out;
   if (!file.has(key)) return out;
+  add_rows(file.at(key), out);
   for (const Found& one : file.at(key).items()) {
     std::vector<std::string>& lines = out.captions.emplace_back();
     if (!one.has("class")) {

@@ -7,9 +7,11 @@
 
 namespace neon {
 
-// Samples that the file has pictures of, and what stands below each picture.
+// Samples, and what stands below the picture of each. Samples without pictures stand in a table.
 struct ReportedSamples {
   std::vector<std::vector<std::string>> captions;
+  std::vector<std::string> heads;
+  std::vector<std::vector<std::string>> rows;
 };
 
 struct ReportedEvaluation {

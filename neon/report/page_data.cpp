@@ -83,6 +83,9 @@ PageJson evaluation_json(const RunViews& views) {
   if (views.evaluation.empty()) return {};
   PageJson out = PageJson::parse(views.evaluation);
   out["note"] = views.evaluation_note;
+  out["tables"] = PageJson::array();
+  for (const ListedSamples& table : views.tables)
+    out["tables"].push_back({{"title", table.title}, {"heads", table.heads}, {"rows", table.rows}});
   return out;
 }
 

@@ -28,7 +28,7 @@ void guarded(std::vector<std::string>& warnings, auto&& add) {
   try {
     add();
   } catch (const Error& error) {
-    warnings.push_back(text("warning: ", error.what()));
+    warnings.push_back(error.what());
   }
 }
 
@@ -83,7 +83,11 @@ void add_samples(const std::string& folder, const ReportedEvaluation& evaluation
   for (const auto& [file, title, samples] : {SampleSheet{kPredictionsFile, "Predictions", evaluation.predicted},
                                              SampleSheet{kWorstFile, "Worst samples", evaluation.worst}}) {
     const std::string path = join_path(folder, file);
-    if (samples.captions.empty() || !is_file(path)) continue;
+    if (samples.captions.empty()) continue;
+    if (image.rank() != 3 || !is_file(path)) {
+      views.tables.push_back({title, samples.heads, samples.rows});
+      continue;
+    }
     guarded(warnings, [&] {
       const int64_t most = std::min(limits.most, int64_t(samples.captions.size()));
       const int64_t height = evaluation.height > 0 ? evaluation.height : image[1];
@@ -161,7 +165,7 @@ RunViews views_of_folder(const std::string& folder, const PictureLimits& limits,
       const ReportedEvaluation evaluation = read_evaluation(read_file(path, kMostBytes), path);
       out.evaluation = evaluation.json;
       if (is_older(path, checkpoint)) out.evaluation_note = "The checkpoint is newer than this evaluation.";
-      if (image.sample.rank() == 3) add_samples(folder, evaluation, image.sample, limits, out, warnings);
+      add_samples(folder, evaluation, image.sample, limits, out, warnings);
     });
   std::ranges::rotate(out.sheets, out.sheets.begin() + std::ptrdiff_t(filters));
   if (image.input.rank() == 3) add_guided(folder, image.input, limits, out, warnings);

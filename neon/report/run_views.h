@@ -9,11 +9,19 @@
 
 namespace neon {
 
+// Samples without pictures.
+struct ListedSamples {
+  std::string title;
+  std::vector<std::string> heads;
+  std::vector<std::vector<std::string>> rows;
+};
+
 struct RunViews {
   std::optional<NetDrawing> net;
   std::string net_summary;  // "12 layers, 1 234 parameters, ..."
   std::string evaluation;   // JSON for the page, or ""
   std::string evaluation_note;
+  std::vector<ListedSamples> tables;
   std::vector<PictureSheet> sheets;
 };
 

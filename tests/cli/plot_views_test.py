@@ -300,6 +300,7 @@ class Views(support.Case):
             self.write("runs/s-1/eval.json", json.dumps(broken))
             err = self.neon("plot", "runs/s-1", "-o", "r.html").err
             self.assertIn("warning: runs/s-1/eval.json: " + says, err)
+            self.assertNotIn("warning: warning", err)
             self.assertIsNone(page_data(self, "r.html")[0]["runs"][0]["evaluation"])
         self.write("runs/s-1/eval.json", "{")
         self.assertIn("it is no JSON object", self.neon("plot", "runs/s-1", "-o", "r.html").err)
@@ -309,6 +310,33 @@ class Views(support.Case):
         err = self.neon("plot", "runs/s-1", "-o", "r.html").err
         self.assertIn("best.safetensors", err)
         self.assertIsNotNone(page_data(self, "r.html")[0]["runs"][0]["evaluation"])
+
+    def test_samples_without_pictures_stand_in_tables(self):
+        lines = ["a,b,price,kind,marks"] + [f"{i % 7},{i % 5}.5,{3 * (i % 7)}.25,{'xyz'[i % 3]},{';'.join('uv'[:i % 3])}" for i in range(40)]
+        self.write("t.csv", "\n".join(lines) + "\n")
+        layers = "".join(f"  - Affine: {{name: {name}, inputs: data, nout: {nout}{more}}}\n" for name, nout, more in
+                         (("price", 1, ""), ("kind", 3, ", activation: Softmax"), ("marks", 2, ", activation: Logistic")))
+        self.write("s.yaml", "dataset: {CSV: {path: t.csv, test: 0.25, targets: {price: number, kind: classes, marks: labels}}}\n"
+                   f"layers:\n{layers}outputs: {{price: MeanSquared, kind: CrossEntropyMulti, marks: CrossEntropyBinary}}\n"
+                   "optimizer: {Adam: {learning_rate: 0.01}}\nbatch_size: 10\nepochs: 1\n")
+        self.environment.pop("NEON_NO_RUN_FOLDER", None)
+        self.neon("-r", "1", "s.yaml")
+        predictions, worst = page_data(self, "runs/s-1/report.html")[0]["runs"][0]["evaluation"]["tables"]
+        self.assertEqual((predictions["title"], worst["title"]), ("Predictions", "Worst samples"))
+        self.assertEqual(worst["heads"], ["sample", "cost", "kind: class", "kind: predicted", "kind: output", "marks: labels",
+                                          "marks: predicted", "price: target", "price: output"])
+        stored = json.loads(self.read("runs/s-1/eval.json"))["worst"]
+        self.assertEqual(len(worst["rows"]), len(stored))
+        for row, one in zip(worst["rows"], stored):
+            source = lines[1 + one["sample"]].split(",")
+            self.assertEqual(row[0], str(one["sample"]))
+            self.assertEqual(row[1], f"{one['cost']:.4g}")
+            self.assertEqual((row[2], row[5], row[7]), (source[3], source[4].replace(";", ", ") or "none", f"{float(source[2]):.4g}"))
+            self.assertEqual((row[3], row[8]), (one["targets"]["kind"]["predicted"], f"{one['targets']['price']['output'][0]:.4g}"))
+        broken = {"worst": stored[:1] + [{"sample": 1}]}
+        self.write("runs/s-1/eval.json", json.dumps(json.loads(self.read("runs/s-1/eval.json")) | broken))
+        self.assertIn("warning: runs/s-1/eval.json: at worst[1]: it has other keys than the first sample; neon writes",
+                      self.neon("plot", "runs/s-1", "-o", "r.html").err)
 
     def test_an_evaluation_older_than_the_checkpoint(self):
         train(self)

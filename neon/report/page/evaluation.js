@@ -115,13 +115,19 @@ function valueReport(report) {
       [of.output, ...keys.map((key) => shortNumber(of[key])), ...of.quantiles.map(shortNumber)]), { "aria-label": "Residuals" }))];
 }
 
+// Samples without pictures.
+function sampleTable({ title, heads, rows }) {
+  return element("section", { class: "card wide", "aria-label": title }, element("header", {}, element("h3", {}, title)),
+    tableOf(heads, rows, { "aria-label": title }));
+}
+
 function evaluationOf(run) {
   const { evaluation } = run;
   const results = Object.entries(evaluation.results).map(([name, value]) => `${name} ${shortNumber(value)}`).join(", ");
   const said = `${evaluation.checkpoint} on the ${evaluation.set} set, ${shortNumber(evaluation.samples)} samples: ${results}.${evaluation.note ? ` ${evaluation.note}` : ""}`;
   const cards = evaluation.reports.flatMap(({ target, report }) =>
     [...(target === "" ? [] : [element("h3", { class: "target" }, target)]), ...(report.outputs ? valueReport(report) : classReport(report))]);
-  return [element("p", { class: "note" }, said), element("div", { class: "grid" }, ...cards)];
+  return [element("p", { class: "note" }, said), element("div", { class: "grid" }, ...cards, ...evaluation.tables.map(sampleTable))];
 }
 
 function makeEvaluations(runs) {
