@@ -195,8 +195,11 @@ bool shows_outputs(const StoredData& stored) {
 std::string write_predicted_sheet(const Tensor& samples, const Tensor& y, const StoredData& stored,
                                   const std::string& file) {
   const int64_t n = samples.shape()[0], outputs = y.empty() ? 0 : y.elements() / y.shape()[0];
-  const bool pixels = have_pixels(stored) && outputs == stored.classes * stored.sample[1] * stored.sample[2];
-  if (!pixels && !reconstructs(stored, outputs)) {
+  const int64_t area = stored.sample[1] * stored.sample[2];
+  const bool pixels = have_pixels(stored) && outputs == stored.classes * area;
+  const Shape image = outputs % area == 0 ? Shape{outputs / area, stored.sample[1], stored.sample[2]} : Shape();
+  const bool other = shows_outputs(stored) && !pixels && are_drawn(image) && image != stored.sample;
+  if (!pixels && !other && !reconstructs(stored, outputs)) {
     write_sample_sheet(samples, stored, file);
     return "";
   }
@@ -204,6 +207,7 @@ std::string write_predicted_sheet(const Tensor& samples, const Tensor& y, const 
   std::vector<Tensor> panels = {as_colours(sheet_images(samples, stored), range)};
   if (pixels)
     panels.push_back(class_colours(predicted_classes(y, n, stored.classes, stored.sample[1], stored.sample[2])));
+  else if (other) panels.push_back(as_colours(images_of(y, n, image), range_of(y)));
   else panels.push_back(as_colours(reconstructions(y, n, stored), range));
   write_sheet(side_by_side(panels), SheetRange{0, 255}, file);
   return pixels ? "the classes of its pixels" : "the net's output";

@@ -122,6 +122,11 @@ class Sheets(Case):
             np.testing.assert_allclose(image.astype(int), wanted.transpose(1, 2, 0), atol=1)
             np.testing.assert_allclose(truth.astype(int), self.grey(y[i, 0], low, high), atol=1)
             np.testing.assert_allclose(guess.astype(int), self.grey(np.clip(made[i], low, high), low, high), atol=1)
+        np.save(self.path("x.npy"), x[:9])
+        said = self.neon("predict", "m", "x.npy", "--sheet", "first.png", "--overwrite").err
+        self.assertIn("the first 9 samples, row by row, and beside each the net's output\n", said)
+        for i, (image, guess) in enumerate(self.cells("first.png", 9, 4, [5, 5])):
+            np.testing.assert_allclose(guess.astype(int), self.grey(made[i], made[:9].min(), made[:9].max()), atol=1)
 
 
 class Targets(Case):
