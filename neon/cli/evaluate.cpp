@@ -17,6 +17,7 @@
 #include "neon/cli/stored_places.h"
 #include "neon/cli/untrained_phase.h"
 #include "neon/cli/verb.h"
+#include "neon/core/counted.h"
 #include "neon/core/paths.h"
 #include "neon/report/net_nodes.h"
 #include "neon/train/atomic_file.h"
@@ -46,7 +47,8 @@ Data load_evaluated(const Experiment& experiment, const RunOptions& options, con
     return load_data(experiment, options, options.spec_dir, &former);
   } catch (const Error& error) {
     const std::string_view said = error.what();
-    if (other.empty() || said.find("target: ") == said.npos || said.find(" has no column ") == said.npos) throw;
+    const bool lacks_target = said.find("target: ") != said.npos || said.find("targets: ") != said.npos;
+    if (other.empty() || !lacks_target || said.find(" has no column ") == said.npos) throw;
     fail(error.kind(), said, "; neon predict ", shell_word(former.run.file.path), " ", shell_word(other),
          " prints outputs without targets");
   }
@@ -182,7 +184,7 @@ int run_eval(const CommandLine& given) {
   print_notes(data, experiment, results);
   print_results(line, kept.targets(data, experiment.params.outputs, evaluator->kept()), results,
                 text(set.name, ": ", results_text(results, experiment, set.name), "  (", data.source_of(set.name), ", ",
-                     evaluator->samples_counted(), " samples)"));
+                     counted(evaluator->samples_counted(), "sample"), ")"));
   write_worst(line, opened, path, options, data, kept, evaluator->kept());
   if (!std::isfinite(results.at("cost")))
     fail(ErrorKind::diverged, path, ": the cost on the ", set.name, " set is ", not_finite_words(results.at("cost")));

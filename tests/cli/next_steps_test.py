@@ -78,6 +78,9 @@ class Tables(Case):
         self.neon("-r", "1", "-e", "1", "-s", "m", self.spec(TABLE))
         self.write("new.csv", "a,b,c\n1,2,3\n")
         self.refused(2, "eval", "m", "new.csv", says=["has no column 'species'", "neon predict m new.csv prints outputs without targets"])
+        several = TABLE.replace("test: 0.25", "test: 0.25, targets: {species: classes}").replace("cost: CrossEntropyMulti", "outputs: {species: CrossEntropyMulti}")
+        self.neon("-r", "1", "-e", "1", "-s", "n", self.spec(several))
+        self.refused(2, "eval", "n", "new.csv", says=["targets: ", "has no column 'species'", "neon predict n new.csv prints outputs without targets"])
         self.write("two.csv", "b,colour\n1,2\n")
         self.refused(3, "predict", "m", "two.csv", says="two.csv: has no columns 'a', 'c'")
 
