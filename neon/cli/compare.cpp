@@ -15,6 +15,7 @@
 #include "neon/train/progress.h"
 #include "neon/train/results_table.h"
 #include "neon/train/run_folder.h"
+#include "neon/train/shown_width.h"
 #include "neon/train/terminal.h"
 
 namespace neon {
@@ -176,15 +177,16 @@ void print_parts(const std::vector<ComparedRun>& runs, const std::vector<Compare
   size_t name_width = 28;
   std::vector<size_t> widths(runs.size(), 24);
   const auto widen = [&](const CompareRow& row) {
-    name_width = std::max(name_width, std::min(row.name.size(), kWidestColumn));
+    name_width = std::max(name_width, std::min(shown_width(printable(row.name)), kWidestColumn));
     for (size_t r = 0; r < runs.size(); ++r)
-      widths[r] = std::max(widths[r], std::min(row.values[r].size(), kWidestColumn));
+      widths[r] = std::max(widths[r], std::min(shown_width(printable(row.values[r])), kWidestColumn));
   };
   const auto print_row = [&](const CompareRow& row) {
-    std::string line = formatted("  %-*s", int(name_width), row.name.c_str());
-    for (size_t r = 0; r < runs.size(); ++r)
-      line +=
-          formatted("  %-*s", int(widths[r]), row.values[r].empty() && !row.name.empty() ? "-" : row.values[r].c_str());
+    std::string line = "  " + filled_up(printable(row.name), name_width);
+    for (size_t r = 0; r < runs.size(); ++r) {
+      const bool absent = row.values[r].empty() && !row.name.empty();
+      line += "  " + filled_up(absent ? "-" : printable(row.values[r]), widths[r]);
+    }
     line.erase(line.find_last_not_of(' ') + 1);
     print_result(line);
   };

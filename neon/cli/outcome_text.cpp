@@ -4,6 +4,7 @@
 
 #include "datasets/sample_meaning.h"
 #include "neon/train/csv_text.h"
+#include "neon/train/shown_width.h"
 #include "neon/train/terminal.h"
 
 namespace neon {
@@ -12,21 +13,16 @@ namespace {
 
 using nlohmann::json;
 
-size_t letters(const std::string& of) {
-  return size_t(std::ranges::count_if(of, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
-// `width` letters: spaces follow a shorter name, and a longer one ends in dots.
+// As wide as `width` letters: spaces follow a shorter name, and a longer one ends in dots.
 std::string padded(const std::string& name, size_t width) {
-  std::string out = printable(name, width);
-  if (letters(out) > width) out = printable(name, width - 3);
-  if (const size_t count = letters(out); count < width) out.append(width - count, ' ');
-  return out;
+  std::string out = printable(name);
+  for (size_t most = width; shown_width(out) > width && most > 0; --most) out = printable(name, most);
+  return filled_up(out, width);
 }
 
 size_t widest(const std::vector<std::string>& names, size_t count) {
   size_t out = 14;  // "weighted mean"
-  for (size_t k = 0; k < count; ++k) out = std::max(out, letters(printable(name_at(names, int64_t(k)))));
+  for (size_t k = 0; k < count; ++k) out = std::max(out, shown_width(printable(name_at(names, int64_t(k)))));
   return std::min<size_t>(out, 30);
 }
 
@@ -48,7 +44,7 @@ void print_confusion(const ClassReport& report, const std::vector<std::string>& 
   }
   size_t column = kNarrow;  // wide names have room beside few others
   for (size_t k = 0; k < classes && classes <= kMost / 2; ++k)
-    column = std::max(column, std::min(kWide, letters(printable(name_at(names, int64_t(k))))));
+    column = std::max(column, std::min(kWide, shown_width(printable(name_at(names, int64_t(k))))));
   for (const std::vector<int64_t>& row : report.confusion)
     for (const int64_t count : row) column = std::max(column, std::to_string(count).size());
   print_result(padded("true class", width) + "  predicted");

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import unicodedata
 
 import numpy as np
 
@@ -168,6 +169,27 @@ class Compare(support.Case):
         os.makedirs(self.path("empty"))
         self.refused(3, "compare", "empty", "empty", says="empty: no last.safetensors in this folder")
         self.refused(3, "compare", "none", "none", says="none")
+
+    def test_columns_are_as_wide_as_a_terminal_shows_letters(self):
+        """Letters of East Asia take two places, a mark above a letter none."""
+        names = ["\u540d\u524d", "\u00e9t\u00e9", "e\u0301te\u0301", "plain"]
+        self.write("t.csv", "x,kind\n" + "".join(f"{i % 4},{names[i % 4]}\n" for i in range(80)))
+        self.write("s.yaml", "dataset: {CSV: {path: t.csv, test: 0.25, targets: {kind: labels}}}\nlayers: [Affine: {nout: 4, activation: Logistic}]\n"
+                   "outputs: {kind: CrossEntropyBinary}\noptimizer: {Adam: {learning_rate: 0.01}}\nbatch_size: 20\nepochs: 1\n")
+        self.environment.pop("NEON_NO_RUN_FOLDER", None)
+        for seed in "1", "2":
+            self.neon("-r", seed, "s.yaml")
+
+        def width(words):
+            return sum(0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in words)
+
+        compared = [line for line in self.neon("compare", "runs/s-1", "runs/s-2").out.splitlines() if "best test_kind.Recall_" in line]
+        self.assertEqual(len(compared), 4)
+        self.assertEqual(len({width(re.match(r"  best test_kind\.Recall_\S+ +", line)[0]) for line in compared}), 1)
+        table = self.neon("eval", "runs/s-1").out.splitlines()
+        rows = [line for line in table if line.split() and line.split()[0] in names]
+        self.assertEqual(len(rows), 4)
+        self.assertEqual({width(line) for line in rows}, {width(next(line for line in table if line.startswith("class ")))})
 
 
 if __name__ == "__main__":
