@@ -99,17 +99,20 @@ struct ClipStep {
 
 struct RMSPropParams : ClipStep, MovingMomentum {
   double decay_rate = 0.95, learning_rate = 2e-3, epsilon = 1e-6;
+  bool root_epsilon = true;
   static void describe(auto&& p) {
     p("learning_rate", &RMSPropParams::learning_rate, "Size of a step.", at_least(0));
     p("decay_rate", &RMSPropParams::decay_rate, "Share of the running mean of squares that is kept.", half_open(0, 1));
     p("epsilon", &RMSPropParams::epsilon, "Added inside and outside the root.", above(0));
+    p("root_epsilon", &RMSPropParams::root_epsilon,
+      "Whether epsilon is added inside the root, too; specs of neon 0.9 set this to false.");
     MovingMomentum::describe_coef(p);
     MovingMomentum::describe_end(p);
     ClipStep::describe(p);
   }
 };
 // s = d s + (1 - d) g^2, p -= rate g / (sqrt(s + e) + e)   (Tieleman and Hinton 2012); with momentum m, as neon 0.9 had
-// it: v = m v - rate g / (sqrt(s + e) + e), p += v
+// it: v = m v - rate g / (sqrt(s + e) + e), p += v. In neon 0.9 the root was that of s alone.
 struct RMSProp : Parametrized<Optimizer, RMSPropParams> {
   explicit RMSProp(RMSPropParams given) : Parametrized(std::move(given)) { params.check(); }
   double learning_rate() const override { return params.learning_rate; }
@@ -118,7 +121,8 @@ struct RMSProp : Parametrized<Optimizer, RMSPropParams> {
   Expr update(UpdateContext& c) const override {
     Expr s = params.decay_rate * c.state("square") + (1 - params.decay_rate) * square(c.gradient);
     c.set_state("square", s);
-    const Expr step = c.rate * c.gradient / (sqrt(s + params.epsilon) + params.epsilon);
+    const Expr root = sqrt(params.root_epsilon ? s + params.epsilon : s);
+    const Expr step = c.rate * c.gradient / (root + params.epsilon);
     if (params.is_none()) return c.weight - step;
     const Expr v = params.now(c) * c.state("velocity") - step;
     c.set_state("velocity", v);

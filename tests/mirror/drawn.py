@@ -107,6 +107,7 @@ class Training:
             p["beta_1"] = self.maybe(0.4, 0.0, 0.5)
         if kind == "RMSProp":
             p["momentum_coef"] = self.maybe(0.3, 0.5, 0.9)
+            p["root_epsilon"] = False if p["learning_rate"] == 0.03 else None
             if p["momentum_coef"] and self.draw.random() < 0.3:
                 p.update(momentum_end=0.7, momentum_epochs=[0, 2])
         if kind in ("RMSProp", "Adagrad", "Adam"):

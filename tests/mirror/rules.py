@@ -94,7 +94,8 @@ class Rule:
 
     def RMSProp(self, w, g, rate, s, count, epoch):
         s["square"] = 0.95 * s.get("square", 0) + 0.05 * g * g
-        step, momentum = rate * g / (np.sqrt(s["square"] + 1e-6) + 1e-6), self.p.get("momentum_coef", 0)
+        inside = 1e-6 if self.p.get("root_epsilon", True) else 0
+        step, momentum = rate * g / (np.sqrt(s["square"] + inside) + 1e-6), self.p.get("momentum_coef", 0)
         if "momentum_end" in self.p:
             momentum = np.interp(epoch, self.p["momentum_epochs"], [momentum, self.p["momentum_end"]])
         elif not momentum:

@@ -96,9 +96,9 @@ TEST_CASE("0.9: learning rules with their dictionaries") {
   CHECK(optimizer("{type: rmsprop, lr_params: {learning_rate: 0.1, momentum_params: {type: linear_monotone, "
                   "initial_coef: 0.5, saturated_coef: 0.75, start_epoch: 2, saturate_epoch: 2}}}") ==
         "{RMSProp: {learning_rate: 0.1, momentum_coef: 0.5, momentum_end: 0.75, momentum_epochs: [2, 2], decay_rate: "
-        "0.9}}");
+        "0.9, root_epsilon: false}}");
   CHECK(optimizer("{type: rmsprop, lr_params: {learning_rate: 0.1, momentum_params: {type: constant, coef: 0.5}}}") ==
-        "{RMSProp: {learning_rate: 0.1, momentum_coef: 0.5, decay_rate: 0.9}}");
+        "{RMSProp: {learning_rate: 0.1, momentum_coef: 0.5, decay_rate: 0.9, root_epsilon: false}}");
   CHECK(optimizer("{type: adadelta}") == "Adadelta");
   const auto error = [&](const std::string& rule) {
     parts.rule = rule;

@@ -33,10 +33,11 @@ def momentum(s, p, g, rate, t, epoch, momentum_coef=0, wdecay=0, nesterov=False,
     return p + (momentum_coef * s["v"] - rate * g if nesterov else s["v"])
 
 
-def rmsprop(s, p, g, rate, t, epoch, decay_rate=0.95, epsilon=1e-6, momentum_coef=0, momentum_end=0, momentum_epochs=None):
+def rmsprop(s, p, g, rate, t, epoch, decay_rate=0.95, epsilon=1e-6, root_epsilon=True, momentum_coef=0, momentum_end=0,
+            momentum_epochs=None):
     momentum_coef = moving(epoch, momentum_coef, momentum_end, momentum_epochs)
     s["s"] = decay_rate * s.get("s", 0) + (1 - decay_rate) * g**2
-    s["v"] = momentum_coef * s.get("v", 0) - rate * g / (np.sqrt(s["s"] + epsilon) + epsilon)
+    s["v"] = momentum_coef * s.get("v", 0) - rate * g / (np.sqrt(s["s"] + epsilon * root_epsilon) + epsilon)
     return p + s["v"]
 
 
@@ -170,6 +171,7 @@ def rules():
     neon("RMSProp", rmsprop, learning_rate=0.03125, momentum_coef=0.25, momentum_end=0.75, momentum_epochs=[1, 3])
     neon("RMSProp", rmsprop, learning_rate=0.03125, momentum_end=0.5, momentum_epochs=[2, 2])
     neon("RMSProp", rmsprop, dict(clip_norm=3), learning_rate=0.03125, momentum_coef=0.5, decay_rate=0.5, epsilon=0.125)
+    neon("RMSProp", rmsprop, learning_rate=0.03125, momentum_coef=0.5, decay_rate=0.5, epsilon=0.125, root_epsilon=False)
     neon("Adagrad", adagrad, rates=flat(0.01))
     neon("Adagrad", adagrad, dict(clip_norm=3), learning_rate=0.125, epsilon=0.0625)
     neon("Adagrad", adagrad, dict(clip_norm=3), learning_rate=0.125, epsilon=0.0625, clip_step=True)

@@ -187,7 +187,8 @@ Setting translate_old_rule(OldTranslation& t, const OldNode& node) {
   }
   if (type == "rmsprop") {
     if (!out.params.find("decay_rate")) out.set("decay_rate", Setting::scalar("0.9", node.where()));
-    t.remark(node.where(), "RMSProp: epsilon stands inside the root, too; 0.9 added it outside only");
+    out.set("root_epsilon", Setting::scalar("false", node.where()));
+    t.remark(node.where(), "RMSProp: epsilon is added outside the root alone, as in 0.9");
   }
   if (out.params.entries.empty()) return Setting::scalar(out.name, node.where());
   return Setting::map({{out.name, std::move(out.params), node.where()}}, node.where());
