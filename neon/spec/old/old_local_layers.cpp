@@ -99,7 +99,8 @@ const OldClasses local_layers(std::vector<OldClass>{
     {"layers.CrossMapPoolingLayer", "layer", "CrossMapPooling", old_weight_keys({required(old_value("nofm"))}),
      finish_cross_map},
     {"layers.CrossMapResponseNormLayer", "layer", "CrossMapResponseNorm", kNormKeys, finish_norm},
-    {"layers.LocalContrastNormLayer", "layer", "LocalContrastNorm", kNormKeys, finish_norm},
+    {"layers.LocalContrastNormLayer", "layer", "LocalContrastNorm", kNormKeys, finish_norm,
+     "LocalContrastNorm: a pixel is divided as it is, not its distance from the mean around it, as 0.9 did on a CPU"},
 });
 
 }  // namespace
