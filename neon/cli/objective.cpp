@@ -181,6 +181,7 @@ int run_objective(const CommandLine& line) {
   } catch (const Error& error) {
     out["status"] = error.kind() == ErrorKind::diverged ? "diverged" : "failed";
     out["cause"] = error.what();
+    if (error.kind() == ErrorKind::config) out["kind"] = "config";
     out["epochs"] = watch->epoch();
     finish();
     throw;

@@ -49,6 +49,7 @@ class Search {
     if (const std::string note = sampler_->note(); !note.empty()) print_message(note);
     const double began = now_seconds();
     while (!stop_signal()) {
+      refuse_spec_that_fails_always();
       while (int64_t(running_.size()) < plan_.at_once && start_next()) {
       }
       if (running_.empty()) break;
@@ -72,7 +73,7 @@ class Search {
       if (const std::string why = sampler_->objection(trial.number, plan_.space.point(trial.values)); !why.empty())
         fail(ErrorKind::config, folder_.file("trials.jsonl"), ": ", why);
       if (trial.status == Trial::Status::running) again_.push_back(row), trial.curve.clear();
-      else ++finished, tell(trial);
+      else ++finished, tell(trial), alike_.others = true;
     }
     if (!trials().empty())
       print_message(text(plan_.folder, ": going on after ", finished, finished == 1 ? " trial" : " trials",
@@ -138,6 +139,7 @@ class Search {
       const std::string last = one.process->last_message();
       trial.status = Trial::Status::failed;
       trial.cause = (failure.empty() ? "ended without a result" : failure) + (last.empty() ? "" : ": " + last);
+      alike_.others = true;
     }
     trial.seconds = std::round((now_seconds() - one.began) * 1000) / 1000;
     one.process.reset();
@@ -166,6 +168,7 @@ class Search {
                                                 : Trial::Status::failed;
       if (status == "done" && !finite) trial.cause = "its objective is no finite number";
       if (status == "stopped") trial.cause = "was stopped by a signal";
+      alike_.add(trial.cause, line.value("kind", "") == "config");
       return;
     }
     if (!finite) return;
@@ -175,10 +178,30 @@ class Search {
     const bool ends = (method_.prunes && leaves_at_rung(trial, trials(), folder_.objective(), epochs)) ||
                       (line_.of_verb.prune && is_below_median(trial, trials(), folder_.objective(), epochs));
     if (!ends) return;
+    alike_.others = true;
     trial.status = Trial::Status::pruned;
     trial.objective = trial.curve.back().second;
     one.reported = true;
     one.process->end();
+  }
+
+  // Trials of other values of all ranges that fail with one message tell of the spec, and the next ones would, too.
+  void refuse_spec_that_fails_always() const {
+    constexpr int64_t kEnough = 3;
+    if (alike_.others || alike_.count < kEnough || !all_ranges_varied()) return;
+    fail(ErrorKind::config, alike_.count, " trials of other values failed alike, so the search ends: ", alike_.cause);
+  }
+
+  bool all_ranges_varied() const {
+    return std::ranges::all_of(plan_.space.ranges(), [&](const SearchRange& range) {
+      const bool choice = range.kind == SearchRange::Kind::choice;
+      if (choice ? range.options.size() == 1 : range.low == range.high) return true;
+      std::set<std::string> seen;
+      for (const Trial& trial : folder_.trials())
+        if (const auto value = trial.values.find(range.name); trial.status == Trial::Status::failed)
+          seen.insert(value == trial.values.end() ? "" : value->second);
+      return seen.size() > 1;
+    });
   }
 
   void finish(const Trial& trial) {
@@ -238,6 +261,17 @@ class Search {
   const SignalGuard signals_;
   std::vector<RunningTrial> running_;
   std::vector<size_t> again_;  // rows of trials that were cut off
+  // Trials that failed with one message about the spec, and whether there were any others.
+  struct Alike {
+    std::string cause;
+    int64_t count = 0;
+    bool others = false;
+    void add(const std::string& of_trial, bool of_spec) {
+      if (count == 0) cause = of_trial;
+      if (of_spec && of_trial == cause) ++count;
+      else others = true;
+    }
+  } alike_;
 };
 
 int run_search(const CommandLine& line) {

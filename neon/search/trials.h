@@ -43,6 +43,7 @@ class TrialFolder {
   TrialFolder(const std::string& folder, const nlohmann::ordered_json& settings);
 
   std::vector<Trial>& trials() { return trials_; }
+  const std::vector<Trial>& trials() const { return trials_; }
   const Objective& objective() const { return objective_; }
   void set_objective(const Objective& objective);
   // Brings the file up to date.

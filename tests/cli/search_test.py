@@ -181,6 +181,17 @@ class Search(Case):
             self.assertIn("did you mean Tanh?", by_values["Tahn", rate]["cause"])
         self.assertIn("4 trials: 1 done, 2 failed, 1 diverged", said.out)
 
+    def test_a_spec_that_fails_with_all_values_ends_the_search(self):
+        wrong = SEARCH.replace("batch_size:", "metrics: [AUC]\nbatch_size:")
+        said = self.refused(2, "search", self.spec(wrong), "-b", "cpu", "-r", "3", "--trials", "9",
+                            says="3 trials of other values failed alike, so the search ends: ")
+        self.assertIn("AUC: there are 3 outputs", said.err.splitlines()[-1])
+        self.assertEqual([row["status"] for row in self.rows("s-search")], ["failed"] * 3)
+        # One wrong option of a choice fails alike, too, and tells nothing of the others.
+        wrong = SEARCH.replace("activation: Tanh", "activation: {search: {choice: [Tahn, Tanh]}}").replace("{search: {int: [2, 12], name: units}}", "4")
+        self.search(self.write("t.yaml", wrong), "--trials", "10", "--method", "grid")
+        self.assertEqual([row["status"] for row in self.rows("t-search")], ["failed"] * 5 + ["done"] * 5)
+
     def test_fractions_in_the_place_of_whole_numbers_are_refused(self):
         """The middle, 12, would be right, and so passes alone; also in an option that is not the first."""
         spec = self.spec(SEARCH.replace("{int: [2, 12]", "{log: [2, 12]"), batch_size="{search: {choice: [12, {search: {linear: [8, 16], name: size}}]}}")
