@@ -33,6 +33,7 @@ struct RunningTrial {
   double began;
   std::unique_ptr<ChildProcess> process;
   bool reported = false;  // its last line has come, or it was pruned
+  bool of_spec = false;   // it failed for something in the spec
 };
 
 class Search {
@@ -139,10 +140,10 @@ class Search {
       const std::string last = one.process->last_message();
       trial.status = Trial::Status::failed;
       trial.cause = (failure.empty() ? "ended without a result" : failure) + (last.empty() ? "" : ": " + last);
-      alike_.others = true;
     }
     trial.seconds = std::round((now_seconds() - one.began) * 1000) / 1000;
     one.process.reset();
+    alike_.add(trial.cause, one.of_spec);
     finish(trial);
   }
 
@@ -168,7 +169,7 @@ class Search {
                                                 : Trial::Status::failed;
       if (status == "done" && !finite) trial.cause = "its objective is no finite number";
       if (status == "stopped") trial.cause = "was stopped by a signal";
-      alike_.add(trial.cause, line.value("kind", "") == "config");
+      one.of_spec = line.value("kind", "") == "config";
       return;
     }
     if (!finite) return;
@@ -178,14 +179,13 @@ class Search {
     const bool ends = (method_.prunes && leaves_at_rung(trial, trials(), folder_.objective(), epochs)) ||
                       (line_.of_verb.prune && is_below_median(trial, trials(), folder_.objective(), epochs));
     if (!ends) return;
-    alike_.others = true;
     trial.status = Trial::Status::pruned;
     trial.objective = trial.curve.back().second;
     one.reported = true;
     one.process->end();
   }
 
-  // Trials of other values of all ranges that fail with one message tell of the spec, and the next ones would, too.
+  // Trials of other values of all ranges that fail with one message have a cause in the spec: the next would fail, too.
   void refuse_spec_that_fails_always() const {
     constexpr int64_t kEnough = 3;
     if (alike_.others || alike_.count < kEnough || !all_ranges_varied()) return;

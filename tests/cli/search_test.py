@@ -188,7 +188,7 @@ class Search(Case):
         self.assertIn("AUC: there are 3 outputs", said.err.splitlines()[-1])
         self.assertEqual([row["status"] for row in self.rows("s-search")], ["failed"] * 3)
         # One wrong option of a choice fails alike, too, and tells nothing of the others.
-        wrong = SEARCH.replace("activation: Tanh", "activation: {search: {choice: [Tahn, Tanh]}}").replace("{search: {int: [2, 12], name: units}}", "4")
+        wrong = SEARCH.replace("{search: {int: [2, 12], name: units}}", "4").replace("{nout: 3,", "{nout: {search: {choice: [2, 3]}},")
         self.search(self.write("t.yaml", wrong), "--trials", "10", "--method", "grid")
         self.assertEqual([row["status"] for row in self.rows("t-search")], ["failed"] * 5 + ["done"] * 5)
 
