@@ -62,13 +62,15 @@ Tensor samples_at(const Split& split, const std::vector<int64_t>& numbers, const
   return out;
 }
 
-std::vector<int64_t> worst_samples(const Outcome& outcome, bool of_classes, int64_t most) {
+std::vector<int64_t> worst_samples(const Outcome& outcome, bool of_classes, const Standard& standard, int64_t most) {
+  const std::vector<double>& deviations = standard.deviations;
   std::vector<double> badness;
   for (int64_t i = 0; i < outcome.size(); ++i) {
     double sum = 0;
     for (int64_t k = 0; k < outcome.width; ++k) {
       const auto at = size_t(i * outcome.width + k);
-      sum += of_classes ? -outcome.y[at] * outcome.t[at] : std::fabs(outcome.y[at] - outcome.t[at]);
+      const double deviation = deviations.empty() ? 1 : deviations[size_t(k) % deviations.size()];
+      sum += of_classes ? -outcome.y[at] * outcome.t[at] : std::fabs(outcome.y[at] - outcome.t[at]) / deviation;
     }
     badness.push_back(sum);
   }

@@ -71,7 +71,7 @@ ShownSamples::ShownSamples(const KeptOutcome& outcome, const Data& data, const O
 }
 
 std::vector<int64_t> ShownSamples::worst(int64_t most) const {
-  if (!by_cost()) return worst_samples(outcome_, data_.classes > 0, most);
+  if (!by_cost()) return worst_samples(outcome_, data_.classes > 0, data_.target_standard, most);
   return worst_first(costs_, most);
 }
 
@@ -103,7 +103,17 @@ std::string ShownSamples::line(int64_t sample) const {
   const std::string path = path_of(split_, sample);
   const std::string name = path.empty() ? text("sample ", split_.number(sample)) : path;
   if (by_cost()) return text(name, ": cost ", formatted("%.4g", costs_[size_t(sample)]));
-  if (data_.classes == 0) return name;
+  if (data_.classes == 0) {
+    if (outcome_.width > kMostValues) return name;
+    const int64_t row = sample * outcome_.width;
+    const auto shown = [&](const std::vector<double>& from) {
+      std::vector<std::string> out;
+      for (const double value : values_of(from, row, outcome_.width, data_.target_standard))
+        out.push_back(formatted("%.4g", value));
+      return join(out, ", ");
+    };
+    return text(name, ": target ", shown(outcome_.t), "; output ", shown(outcome_.y));
+  }
   const int64_t truth = largest_at(outcome_.t, outcome_.width, sample);
   const std::string right = name_at(data_.class_names, truth);
   return text(name, ": ", right, ", predicted ",

@@ -134,6 +134,31 @@ class Sheet(support.Case):
                 np.testing.assert_array_equal(image, png_pixels(self.read(path)))
                 np.testing.assert_allclose(made, np.broadcast_to(self.training.mean((0, 1, 2)), made.shape), atol=0.51)
 
+    def test_the_worst_of_values(self):
+        """Columns count alike whatever their units, as in the cost; a line has the target and the output."""
+        rng = np.random.default_rng(3)
+        x, far, near = rng.random((60, 2)), 1e6 * rng.random(60), 1e-3 * rng.random(60)
+        self.write("t.csv", "u,v,far,near\n" + "".join(f"{a:.6f},{b:.6f},{c:.3f},{d:.9f}\n" for (a, b), c, d in zip(x, far, near)))
+        self.write("t.yaml", "dataset: {CSV: {path: t.csv, target: [far, near], test: 0.5}}\nlayers: [Affine: {nout: 2, init: {Constant: 0}}]\n"
+                   "cost: MeanSquared\noptimizer: {SGD: {learning_rate: 0}}\nbatch_size: 30\nepochs: 1\n")
+        self.environment.pop("NEON_NO_RUN_FOLDER", None)
+        self.neon("-r", "1", "t.yaml")
+        worst = json.loads(self.read("runs/t-1/eval.json"))["worst"]
+        tested = [one["sample"] for one in worst]
+        self.assertEqual(len(set(tested)), 30)
+        badness = 0
+        for values in far, near:  # outputs are the means of the training rows
+            trained = np.delete(values, tested)
+            badness = badness + np.abs(values - trained.mean()) / trained.std()
+        self.assertEqual(tested, sorted(sorted(tested), key=lambda row: -badness[row]))
+        y = rng.random((20, 2)).astype(np.float32)
+        np.savez(self.path("v.npz"), x_train=rng.random((20, 1, 4, 5)).astype(np.float32), y_train=y, x_test=rng.random((20, 1, 4, 5)).astype(np.float32), y_test=y)
+        self.write("v.yaml", self.read("t.yaml").decode().replace("CSV: {path: t.csv, target: [far, near], test: 0.5}", "NPZ: {path: v.npz}").replace("size: 30", "size: 20"))
+        self.neon("-r", "1", "-s", "v.safetensors", "v.yaml")
+        err = self.neon("eval", "v.safetensors", "--sheet", "v.png", "--count", "3").err
+        rows = sorted(range(20), key=lambda row: -y[row].sum())[:3]
+        self.assertEqual(re.findall(r"(?m)^  (sample .*)$", err), [f"sample {row}: target {y[row, 0]:.4g}, {y[row, 1]:.4g}; output 0, 0" for row in rows])
+
     def test_predicted_samples(self):
         lines = self.neon("predict", "m.safetensors", "colours/test/blue", "colours/test/red/3.png").out
         result = self.neon("predict", "m.safetensors", "colours/test/blue", "colours/test/red/3.png", "-o", "p.csv", "--sheet", "s.png")
