@@ -64,7 +64,7 @@ class TilePlace {
   // The place of a tall tile's part of a reduction.
   R* partial(Columns<R>& columns, int slot) const { return columns.partial(row_tile_of_stack, slot) + first_kept(); }
   // The rows that a walk over columns repeats them in.
-  int64_t walked_rows() const { return std::clamp<int64_t>(kLeastWidth / columns, 1, rows); }
+  int64_t walked_rows() const { return plan_.of_samples ? 1 : std::clamp<int64_t>(kLeastWidth / columns, 1, rows); }
   bool contiguous() const { return rows == 1 || columns == plan_.columns; }
 
   int64_t stack = 0, row_tile_of_stack = 0, row = 0, column = 0, rows = 0, columns = -1;

@@ -23,6 +23,7 @@ constexpr int64_t kTileBytes = 4096;                            // of a register
 constexpr int64_t kOuterTileBytes = 32768;                      // whole columns take more
 constexpr int64_t kCacheBytes = 65536, kLeastPartBytes = 8192;  // of full registers; of one
 constexpr int64_t kPartsOfSteps = 4;                            // of a tile
+constexpr int64_t kColumnsOfSamples = 64;                       // of a tile, where columns have steps
 constexpr int64_t kWidestTallTile = 512;                        // columns; with more, rows of a tile would be too few
 
 // The loop of an op whose inputs in `mask` are single numbers; null if no such loop exists.
@@ -86,7 +87,7 @@ class Planner {
       const bool numbers = (looks_up() || by_sequence) && rank == 1;
       column_axis_ = numbers ? 1 : std::max(rank - 1, 0);
       while (!numbers && column_axis_ > int(by_sequence) && joins(column_axis_ - 1)) --column_axis_;
-    } else if (last_reduced >= 0 && last_reduced < last_kept) {
+    } else if (last_reduced >= 0 && (last_reduced < last_kept || adds_up_steps(first_reduced, last_kept))) {
       plan_.fold = Fold::outer;
       column_axis_ = last_reduced + 1;
       for (int axis = 0; axis < first_reduced; ++axis) plan_.stacks *= segment_.domain[axis];
@@ -95,6 +96,16 @@ class Planner {
       column_axis_ = first_reduced;
     }
     for (int axis = 0; axis < rank; ++axis) (axis < column_axis_ ? plan_.rows : plan_.columns) *= segment_.domain[axis];
+  }
+
+  // Whether all numbers of steps of one feature become one number: a fold of columns adds them up sequence by sequence.
+  bool adds_up_steps(int first_reduced, int last_kept) const {
+    if (first_reduced > 0 || last_kept >= 0 || !is_led_by_sequences()) return false;
+    if (std::ranges::any_of(segment_.body, [](const Instruction& i) { return is_argmax(i); })) return false;
+    return segment_.domain.elements() > context_.lowered.graph.sequences;
+  }
+  static bool is_argmax(const Instruction& i) {
+    return i.kind == Instruction::Kind::reduce && i.op->traits.reduction == Reduction::argmax;
   }
 
   // Whether rows are looked up: axis 0 must be one of the rows then.
@@ -155,15 +166,23 @@ class Planner {
 
   void choose_outer_tiles() {
     const int64_t most = kOuterTileBytes / int64_t(sizeof(R));
-    plan_.of_steps = context_.lowered.graph.sequences > 0 && !has_argmax();
+    plan_.of_samples = adds_up_samples();
+    plan_.of_steps = context_.lowered.graph.sequences > 0 && !plan_.of_samples && !has_argmax();
     plan_.tile_columns = plan_.columns <= kWidestTallTile ? plan_.columns : kWidestTallTile / 2;
-    plan_.tile_rows = most / std::max<int64_t>(plan_.tile_columns, 1);
+    if (plan_.of_samples) plan_.tile_columns = std::min(plan_.columns, kColumnsOfSamples);
+    plan_.tile_rows = most / std::max<int64_t>(plan_.of_samples ? kColumnsOfSamples : plan_.tile_columns, 1);
     if (plan_.of_steps) return cut_steps();
     plan_.tall = is_tall();
     if (plan_.tall) return;
     plan_.tile_rows = plan_.rows_of_stack();
     const int64_t columns = most / std::max<int64_t>(plan_.tile_rows, 1);
     plan_.tile_columns = std::min(std::max<int64_t>(columns / 16 * 16, 16), plan_.columns);
+  }
+
+  // Whether the same steps of all samples are added up. Their number, which padding changes, is among the columns.
+  bool adds_up_samples() const {
+    const int64_t sequences = context_.lowered.graph.sequences;
+    return sequences > 0 && segment_.domain[0] == sequences && plan_.rows_of_stack() == sequences && !has_argmax();
   }
 
   // The number of steps, which padding changes, decides no place at which their sums are cut.
@@ -190,8 +209,9 @@ class Planner {
         if (plan_.registers[size_t(i)].reach == Reach::full) buffers.insert(plan_.registers[size_t(i)].buffer);
     const int64_t count = std::max<int64_t>(int64_t(buffers.size()), 1);
     const int64_t bytes = std::clamp(kCacheBytes / count, kLeastPartBytes, kOuterTileBytes);
+    const int64_t columns = plan_.of_samples ? kColumnsOfSamples : plan_.tile_columns;
     plan_.part_rows =
-        std::clamp<int64_t>(bytes / int64_t(sizeof(R)) / plan_.tile_columns, 1, std::max<int64_t>(plan_.tile_rows, 1));
+        std::clamp<int64_t>(bytes / int64_t(sizeof(R)) / columns, 1, std::max<int64_t>(plan_.tile_rows, 1));
   }
 
   // Stacks; or sequences, where steps of all sequences are added up. Zeros of padding, at the end of each sequence,

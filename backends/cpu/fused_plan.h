@@ -117,10 +117,11 @@ template <typename R>
 struct SegmentPlan {
   Fold fold = Fold::none;
   int64_t rows = 1, columns = 1, tile_rows = 1, tile_columns = 1, row_tiles = 1, column_tiles = 1;
-  int64_t stacks = 1;     // rows and row_tiles are those of all stacks
-  int64_t runs = 1;       // of rows that no tile crosses: stacks, or the sequences of a single stack
-  bool of_steps = false;  // rows may be steps, so that more of them must change no sum of those before
-  int64_t part_rows = 1;  // that a thread works on at once: tall tiles have several such parts
+  int64_t stacks = 1;       // rows and row_tiles are those of all stacks
+  int64_t runs = 1;         // of rows that no tile crosses: stacks, or the sequences of a single stack
+  bool of_steps = false;    // rows may be steps, so that more of them must change no sum of those before
+  bool of_samples = false;  // rows are samples and columns their steps, so that more columns must change no sum
+  int64_t part_rows = 1;    // that a thread works on at once: tall tiles have several such parts
   std::vector<RegisterPlan<R>> registers;
   std::vector<StorePlan> stores;
   struct Total {

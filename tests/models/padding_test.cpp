@@ -181,7 +181,8 @@ namespace {
 
 // Layers whose gradients are sums over the steps of all samples.
 std::vector<std::string> sums_over_steps() {
-  const std::string units = "nout: 9, " + kInit, affine = "{Affine: {" + units + ", activation: Tanh}}";
+  const std::string units = "nout: 9, " + kInit, affine = "{Affine: {" + units + ", activation: Tanh}}",
+                    one = "{Affine: {nout: 1, bias: {Constant: 0.5}, " + kInit + ", activation: Tanh}}";
   return {"{Affine: {" + units + ", bias: {Constant: 0.5}, activation: Tanh}}",
           "{Affine: {" + units + ", batch_norm: true, activation: Rectlin}}",
           affine + ", BatchNorm",
@@ -190,6 +191,11 @@ std::vector<std::string> sums_over_steps() {
           affine + ", {GroupNorm: {groups: 3}}",
           affine + ", InstanceNorm",
           affine + ", {Activation: PReLU}",
+          affine + ", {LearnedPositions: {steps: 700}}",
+          one,
+          one + ", BatchNorm",
+          one + ", {MergeSum: [SkipNode, [InstanceNorm]]}",
+          one + ", {Activation: PReLU}",
           convolution("padding: 1, activation: Tanh"),
           cell("GRU"),
           cell("BiLSTM"),
