@@ -2,9 +2,11 @@
 
 #include "backends/graph/ops.h"
 #include "backends/graph/passes.h"
+#include "backends/program.h"
 #include "models/output_costs.h"
 #include "models/predicted_labels.h"
 #include "models/several_targets.h"
+#include "models/several_texts.h"
 #include "neon/core/key_error.h"
 #include "transforms/image_batch.h"
 
@@ -56,18 +58,91 @@ void put_masks_behind(const DataLayout& data, Batch& batch) {
   batch.t = {graph, reshape(graph, transpose(graph, by_sample, {0, 2, 1, 3}), shape)};
 }
 
+void end_with_sequences(LayerContext& context, const DataLayout& data, Expr y) {
+  const Value given = context.data_lengths;
+  if (!given || data.label_of == LabelOf::sequence) return;
+  std::vector<Expr> outputs = context.more_outputs;
+  outputs.push_back(y);
+  for (const Expr& output : outputs) {
+    const Value own = context.lengths(output);
+    if (!own || own == given || !context.is_sequence(output) || output.shape()[1] != data.sample[0]) continue;
+    context.set_lengths(output, cast(minimum(context.expr(own), context.expr(given)), DType::i32));
+  }
+}
+
+namespace {
+
+// The lengths that the net gives sequences of so many lengths; invalid where these are the same.
+Value lengths_given(LayerContext& context, const Network& network, const DataLayout& data, int64_t count) {
+  context.data_axes = data.batch_axes();
+  context.tokens = data.tokens;
+  say_texts(context, data);
+  context.classes = data.classes;
+  context.target_steps = data.sample[0];
+  context.data_lengths = context.graph.input("lengths", DType::i32, {count});
+  const DType type = data.tokens > 0 ? DType::i32 : context.dtype;
+  const Expr y =
+      network.forward(context, {context.graph, context.graph.input("x", type, Shape{count}.concat(data.sample))});
+  const Value out = context.lengths(y);
+  const bool same = out == context.data_lengths || !context.is_sequence(y) || y.shape()[1] != data.sample[0];
+  return same ? Value() : out;
+}
+
+}  // namespace
+
+std::vector<int64_t> steps_with_outputs(const Network& network, const DataLayout& data, const StepOptions& options) {
+  Container* const last = network.last().layer->container();  // a decoder ends with the labels
+  if (!data.ragged || !data.steps_have_targets() || (last && last->seq2seq())) return {};
+  Graph graph;
+  LayerContext context(graph, false, options.dtype, options.seed, options.rounding == 0);
+  context.caffe = options.caffe;
+  const int64_t count = data.sample[0];
+  const Value given = lengths_given(context, network, data, count);
+  if (!given) return {};
+  std::vector<int32_t> lengths;
+  for (int64_t steps = 1; steps <= count; ++steps) lengths.push_back(int32_t(steps));
+  graph.output("steps", given);
+  Variables variables;
+  const auto program = compile_for_cpu(graph, variables, {.threads = 1});
+  program->bind("lengths", lengths.data());
+  program->run(1);
+  const Tensor steps = program->output("steps");
+  std::vector<int64_t> out;
+  for (int64_t i = 0; i < count; ++i) out.push_back(int64_t(steps.at(i)));
+  return out;
+}
+
+namespace {
+
+// 1 for each step (N T,1) that outputs y have, 0 for others.
+Expr rows_of_steps(LayerContext& context, Expr y, DType dtype) {
+  return cast(reshape(unpadded(context, y), {y.shape()[0] * y.shape()[1], 1}), dtype);
+}
+
+void count_labels_of_steps(LayerContext& context, const DataLayout& data, Expr y, Batch& batch) {
+  if (data.label_of != LabelOf::step || data.target_steps > 0) return;
+  const Value lengths = context.lengths(y);
+  if (!lengths || lengths == context.data_lengths) return;
+  batch.counts = batch.counts * rows_of_steps(context, y, batch.counts.dtype());
+}
+
+}  // namespace
+
 void count_steps(LayerContext& context, const DataLayout& data, Expr y, Batch& batch) {
+  count_labels_of_steps(context, data, y, batch);
+  for (const Expr& more : context.more_outputs) count_labels_of_steps(context, data, more, batch);
   if (!gives_numbers_of_steps(context, data, y)) return;
-  for (const Expr& more : context.more_outputs)
+  batch.counts = rows_of_steps(context, y, batch.t.dtype());
+  for (const Expr& more : context.more_outputs) {
     if (!gives_numbers_of_steps(context, data, more))
       fail_about("cost", "compares the steps of sequences with numbers, and a branch of the Tree gives ",
                  context.sample_shape(more), " instead of ", data.target_of_steps());
-  const int64_t rows = y.shape()[0] * y.shape()[1];
+    if (context.lengths(more) != context.lengths(y))
+      batch.counts = batch.counts * rows_of_steps(context, more, batch.t.dtype());
+  }
   Graph& graph = y.graph();
-  const Expr counts = cast(reshape(unpadded(context, y), {rows, 1}), batch.t.dtype());
-  const Expr t = reshape(batch.t, {rows, data.target_of_steps()[1]}),
-             all(graph, broadcast_to(graph, counts, t.shape()));
-  batch.counts = counts;
+  const Expr t = reshape(batch.t, {y.shape()[0] * y.shape()[1], data.target_of_steps()[1]}),
+             all(graph, broadcast_to(graph, batch.counts, t.shape()));
   batch.t = apply("select", all, t, t.constant(0));
 }
 

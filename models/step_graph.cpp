@@ -157,6 +157,7 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   Batch batch = training_batch(step, context, network, data, options);
   put_masks_behind(data, batch);
   Expr y = network.forward(context, batch.x);
+  end_with_sequences(context, data, y);
   check_outputs(network, context, {data, batch, options}, compared(&cost, data, batch.t), y);
   describe_outputs(step, context, data, options, y);
   count_steps(context, data, y, batch);
@@ -348,6 +349,7 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   put_masks_behind(data, batch);
   context.decodes = !measured || std::ranges::any_of(metrics, &Metric::of_sequences);
   Expr y = network.forward(context, batch.x);
+  end_with_sequences(context, data, y);
   if (batch.views > 1 && (data.target_is_input || are_images(y)))
     fail_about("augment", "`average` is for outputs that all views of an image share, such as ",
                "classes; here they are images, leave it out");

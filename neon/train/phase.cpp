@@ -1,8 +1,11 @@
 #include "neon/train/phase.h"
 
+#include <algorithm>
 #include <functional>
 #include <set>
 
+#include "datasets/length_buckets.h"
+#include "models/measures.h"
 #include "neon/train/initial_values.h"
 #include "neon/train/rank_step.h"
 #include "neon/train/shared_rows.h"
@@ -88,6 +91,23 @@ std::string padding_text(const RunSetup& setup, const Phase& phase, uint64_t see
       epoch_order(phase.order, setup.layout.train_size, setup.step.batch, seed, 0,
                   labels_to_draw_by(phase.order, *phase.split, setup.data.targets), setup.buckets);
   return buckets_text(*setup.buckets, order, setup.step.batch, setup.layout.sample[0]);
+}
+
+std::string lost_steps_text(const RunSetup& setup, const PhaseSpan& span) {
+  const TrainedPhase& phase = *span.phase;
+  if (phase.source.rule || setup.data.train.inputs.empty()) return "";
+  const DataLayout layout = layout_for(phase.source.cost, phase.layout(setup.layout));
+  const std::vector<int64_t> given = steps_with_outputs(*phase.network, layout, phase.options(setup.step));
+  if (given.empty()) return "";
+  int64_t count = 0, shown = 0;
+  for (const int32_t steps : sequence_lengths(setup.data.train.inputs)) {
+    if (steps == 0 || given[size_t(steps) - 1] >= steps) continue;
+    ++count, shown = std::max<int64_t>(shown, steps);
+  }
+  if (count == 0) return "";
+  return text("warning: the net has no outputs for the last steps of ", count, " of ", setup.data.train.size(),
+              " training sequences, and the targets there do not count; of ", shown, " steps it gives ",
+              given[size_t(shown) - 1], "; padding of the layers that leave steps out gives all");
 }
 
 std::string phase_text(const PhaseSpan& span) {

@@ -46,6 +46,10 @@ std::vector<StepGraph> graphs_of_phases(RunSetup& setup, Variables& variables);
 // The lengths of batches and the padding of the first epoch, where the run has buckets.
 std::string padding_text(const RunSetup& setup, const Phase& phase, uint64_t seed);
 
+// A warning where the net has no outputs for the last steps of some training sequences, whose targets then count
+// nowhere; "" where there is nothing to say.
+std::string lost_steps_text(const RunSetup& setup, const PhaseSpan& span);
+
 // "phase first: epochs 1 to 5"
 std::string phase_text(const PhaseSpan& span);
 

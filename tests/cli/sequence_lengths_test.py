@@ -46,6 +46,42 @@ class SequenceLengths(Case):
                 self.assertEqual(all_.split()[:5], few.split())
         self.assertEqual(len(rows_of(self.neon("predict", "a.safetensors", "short.npy", "long.npy").out)), 12)
 
+    def test_steps_end_with_the_net_and_with_the_sequence(self):
+        """Of L steps these nets give 2 floor(L / 2) and 2 floor((L + 1) / 2), but at least 2, where L is less than 8."""
+        lengths = np.array([8, 7, 5, 3, 6, 2, 1, 4])
+        rng = np.random.default_rng(3)
+        x = rng.normal(size=(8, 8, 3)).astype("f4")
+        labels, numbers = rng.integers(0, 2, (8, 8)), rng.normal(size=(8, 8, 1)).astype("f4")
+        x[np.arange(8) >= lengths[:, None]] = np.nan
+        np.save(self.path("x.npy"), x)
+        fewer, more = "Pooling: {fshape: 2, op: avg}", "Conv: {name: c, fshape: 3, strides: 2, padding: 1, nofm: 3}"
+        for layer, given in (fewer, np.maximum(lengths // 2 * 2, 1)), (more, lengths):
+            for targets, numeric in (labels, False), (numbers, True):
+                said = []
+                for ends in lengths, given, np.full(8, 8) if numeric else lengths:
+                    # Of numbers those of padding may be anything, and must not count.
+                    y = np.where((np.arange(8) < ends[:, None]).reshape(targets.shape), targets, 1e6 if numeric else -1)
+                    np.savez(self.path("d.npz"), x_train=x, y_train=y, x_test=x, y_test=y)
+                    end, cost, more_keys = ("1", "MeanSquared", ", regression: true") if numeric else ("2, activation: Softmax", "CrossEntropyMulti", "")
+                    spec = self.write("s.yaml", f"""\
+dataset: {{NPZ: {{path: d.npz, sequences: true{more_keys}}}}}
+layers: [{layer}, Deconv: {{name: d, fshape: 2, strides: 2, nofm: 4}}, Affine: {{name: a, nout: {end}}}]
+cost: {cost}
+metrics: [{"MAE" if numeric else "Misclassification"}]
+optimizer: {{Adam: {{learning_rate: 0.01}}}}
+batch_size: 3
+epochs: 1
+""")
+                    run = self.neon(spec, "-d", "f64", "-r", "1", "-s", "m.safetensors", "--overwrite")
+                    warned = "warning: the net has no outputs for the last steps of 3 of 8 training sequences" in run.err
+                    self.assertEqual(warned, layer == fewer, run.err)
+                    rows = rows_of(self.neon("predict", "m.safetensors", "x.npy").out)
+                    found = [sum(map(bool, row[1:])) if numeric else len(row[1].split()) for row in rows]
+                    self.assertEqual(found, list(given))
+                    said.append((rows, self.neon("eval", "m.safetensors", "--format", "json").out))
+                self.assertEqual(said[0], said[1])
+                if numeric: self.assertEqual(said[0], said[2])
+
     def test_a_net_of_one_length_says_why_it_takes_no_other(self):
         for layers, why in (("  - Affine: 3\n  - LearnedPositions: {name: p}\n  - RecurrentMean\n", "p/W has numbers for each of 5 steps"),
                             ("  - LearnedPositions: {steps: 9}\n  - RecurrentMean\n",
