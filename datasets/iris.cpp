@@ -44,17 +44,34 @@ constexpr uint8_t kMillimetres[kSamples][4] = {
 
 struct IrisParams {
   std::optional<int64_t> test;
+  bool fixed = false;
   static void describe(auto&& p) {
     p("test", &IrisParams::test,
       "Samples to test with, drawn by the seed, as many of each class as of another. Default: "
       "30, or none with folds.",
       closed(0, 147), Unit{"samples"});
+    p("fixed", &IrisParams::fixed,
+      "Takes the first 30 of each class to train, the next 10 to validate and the last 10 to test with, as neon 0.9 "
+      "did. With validation, its share of the 90 takes the place of those 30.");
   }
 };
 
+// Rows `first` to `last` of each class, the last one excluded.
+std::vector<int64_t> rows_of_each(int64_t first, int64_t last) {
+  std::vector<int64_t> out;
+  for (int64_t c = 0; c < kSpecies; ++c)
+    for (int64_t row = first; row < last; ++row) out.push_back(c * kPerClass + row);
+  return out;
+}
+
+constexpr int64_t kFixedTrain = 30, kFixedValidation = 40;  // the ends of both among a class's rows
+
 class Iris : public Parametrized<Dataset, IrisParams> {
  public:
-  using Parametrized::Parametrized;
+  explicit Iris(IrisParams given) : Parametrized(std::move(given)) {
+    if (params.fixed && params.test)
+      fail(ErrorKind::config, "fixed and test are both given; the fixed test samples are 30, leave one of them out");
+  }
 
   Data load(const DataContext& context) const override {
     Split all{Tensor(DType::f32, {kSamples, 4}), Tensor(DType::i32, {kSamples})};
@@ -62,15 +79,21 @@ class Iris : public Parametrized<Dataset, IrisParams> {
       all.targets.set(i, double(i / kPerClass));
       for (int64_t j = 0; j < 4; ++j) all.inputs.as<float>()[size_t(i * 4 + j)] = float(kMillimetres[i][j]) / 10.0f;
     }
+    Data data;
+    data.meaning() = meaning();
+    data.source = kSource;
+    if (params.fixed) {
+      data.train = rows_of(all, rows_of_each(0, kFixedTrain));
+      if (has_validation()) data.validation = rows_of(all, rows_of_each(kFixedTrain, kFixedValidation));
+      data.test = rows_of(all, rows_of_each(kFixedValidation, kPerClass));
+      return finish(std::move(data), context);
+    }
     // Class by class in turn, so that the test samples, the last ones, are spread evenly over the classes.
     const auto drawn = drawn_order(kPerClass, context.seed, "iris/test");
     std::vector<int64_t> order;
     for (int64_t row : drawn)
       for (int64_t c = 0; c < kSpecies; ++c) order.push_back(c * kPerClass + row);
-    Data data;
     split_rows(all, order, kSamples - test_samples(), data.train, data.test);
-    data.meaning() = meaning();
-    data.source = kSource;
     return finish(std::move(data), context);
   }
 
@@ -79,13 +102,15 @@ class Iris : public Parametrized<Dataset, IrisParams> {
     out.found = true;
     out.source = kSource;
     out.meaning() = meaning();
-    out.train_size = kSamples - test_samples();
+    out.train_size = params.fixed ? kSpecies * kFixedTrain : kSamples - test_samples();
+    if (params.fixed && has_validation()) out.validation_size = kSpecies * (kFixedValidation - kFixedTrain);
     out.test_size = test_samples();
     return finish(out);
   }
 
  private:
-  int64_t test_samples() const { return params.test.value_or(common.folds > 0 ? 0 : 30); }
+  bool has_validation() const { return common.validation == 0; }
+  int64_t test_samples() const { return params.test.value_or(common.folds > 0 && !params.fixed ? 0 : 30); }
   static constexpr const char* kSource = "150 samples built in";
 
   static SampleMeaning meaning() {

@@ -35,6 +35,32 @@ TEST_CASE("Iris has the moments of Fisher's data and splits evenly over its clas
   CHECK(agrees(set->check(offline()), data));
 }
 
+TEST_CASE("the fixed parts of Iris are rows 0 to 29, 30 to 39 and 40 to 49 of each class") {
+  const Data all = make("Iris", {{"test", "0"}})->load(offline());  // in the order of the paper
+  const auto rows = [&](int64_t first, int64_t last) {
+    std::vector<double> out;
+    for (int64_t c = 0; c < 3; ++c)
+      for (double value : values(all.train.inputs.rows(c * 50 + first, last - first))) out.push_back(value);
+    return out;
+  };
+  for (uint64_t seed : {3, 4}) {
+    const Data data = make("Iris", {{"fixed", "true"}})->load(offline("", seed));
+    CHECK(values(data.train.inputs) == rows(0, 30));
+    CHECK(values(data.validation.inputs) == rows(30, 40));
+    CHECK(values(data.test.inputs) == rows(40, 50));
+    CHECK(agrees(make("Iris", {{"fixed", "true"}})->check(offline()), data));
+  }
+  const auto shared = make("Iris", {{"fixed", "true"}, {"validation", "0.2"}});
+  const Data data = shared->load(offline());
+  CHECK((data.train.size() == 72 && data.validation.size() == 18));
+  CHECK(values(data.test.inputs) == rows(40, 50));
+  CHECK(agrees(shared->check(offline()), data));
+  CHECK_THAT(error_of([] {
+               make("Iris", {{"fixed", "true"}, {"test", "10"}});
+             }),
+             Catch::Contains("fixed and test are both given"));
+}
+
 TEST_CASE("a CSV file gives features and sorted class names") {
   TempDir dir;
   const std::string path = dir.write("pets.csv", "weight,height,kind\n4,25,dog\n3,\"20\",cat\n5,30,dog\n0.1,5,bird\n");

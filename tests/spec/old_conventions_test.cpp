@@ -258,10 +258,11 @@ TEST_CASE("0.9: Iris' samples") {
   OldParts parts;
   parts.data = "nout: 4";
   parts.dataset = "!obj:datasets.Iris {sample_pct: 50, validation_pct: 20}";
-  CHECK(parts.part("dataset") == "{Iris: {validation: 0.2}}");
+  CHECK(parts.part("dataset") == "{Iris: {validation: 0.2, fixed: true}}");
   CHECK(has_note(parts.spec(), "'sample_pct' is left out"));
-  CHECK(has_note(parts.spec(), "validation takes its share of 120 flowers"));
-  CHECK_FALSE(has_note(parts.spec(), "30 to validate"));
+  CHECK(has_note(parts.spec(), "to test with are those of 0.9"));
+  parts.dataset = "!obj:datasets.Iris {}";
+  CHECK(parts.part("dataset") == "{Iris: {fixed: true}}");
 }
 
 TEST_CASE("0.9: numbers are those of YAML 1.1") {

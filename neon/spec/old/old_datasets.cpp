@@ -81,14 +81,8 @@ void drop_share(OldTranslation& t, const OldObject& object, OldResult& out) {
 void finish_iris(OldTranslation& t, const OldObject& object, OldResult& out) {
   finish_old_dataset(t, object, out);
   drop_share(t, object, out);
-  if (out.params.find("validation")) {
-    t.remark(object.node.where(),
-             "Iris: validation takes its share of 120 flowers, and 30 are to test with; 0.9 took it of 90");
-  } else {
-    out.set("validation", Setting::scalar("30", object.node.where()));
-    t.remark(object.node.where(),
-             "Iris: 90 flowers to train, 30 to validate and 30 to test with, as in 0.9, but drawn by the seed");
-  }
+  out.set("fixed", Setting::scalar("true", object.node.where()));
+  t.remark(object.node.where(), "Iris: the flowers to train, to validate and to test with are those of 0.9");
   check_old_shape(t, {4});
 }
 
