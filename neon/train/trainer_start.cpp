@@ -173,7 +173,9 @@ void Trainer::set_variables(const StoredRun* resume) {
   }
   if (!setup_.options.model_file.empty() && !resume)
     taken_ = take_first_weights(setup_, graphs_.back(), variables_, report_);
-  if (begins && !setup_.experiment.phases().front().freeze.empty())
+  const auto keeps_draws = [](const Parameter& p) { return !p.trained && p.initializer; };
+  if (begins && !setup_.experiment.phases().front().freeze.empty() &&
+      std::ranges::any_of(graphs_.front().parameters, keeps_draws))
     report_.message("note: frozen layers keep the values that were drawn; --model_file FILE takes trained ones");
   if (resume) {
     StoredRun own = *resume;

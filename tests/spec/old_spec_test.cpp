@@ -141,6 +141,7 @@ TEST_CASE("0.9: states that begin at 0 in each batch, or are carried on") {
   CHECK(!always[1].find("Affine")->find("reset_cells"));
   CHECK(!never[0].find("Recurrent")->find("reset_cells"));
   CHECK(spec_from_text(rnn("50"), "o.yaml").root.find("reset_period")->value == "50");
+  CHECK(spec_from_text(rnn("1"), "o.yaml").root.find("freeze")->to_string() == "[h/b]");  // 0.9 added no biases
   CHECK(!spec_from_text(rnn("1"), "o.yaml").root.find("reset_period"));
   CHECK_THAT(old_error(rnn("0")), Contains("reset_period is 0, expected at least 1"));
   const auto changed = [&](const std::string& from, const std::string& to) {

@@ -171,10 +171,10 @@ void check_unrolls(OldTranslation& t) {
 
 // As the guide writes specs.
 void order_keys(Setting& root) {
-  static const std::vector<std::string> order = {"dataset",       "augment",     "normalize", "layers",     "cost",
-                                                 "outputs",       "rule",        "optimizer", "phases",     "metrics",
-                                                 "train_metrics", "predictions", "callbacks", "batch_size", "epochs",
-                                                 "reset_period",  "shuffle",     "rng_seed",  "datatype"};
+  static const std::vector<std::string> order = {"dataset", "augment",       "normalize",   "layers",    "cost",
+                                                 "outputs", "rule",          "optimizer",   "freeze",    "phases",
+                                                 "metrics", "train_metrics", "predictions", "callbacks", "batch_size",
+                                                 "epochs",  "reset_period",  "shuffle",     "rng_seed",  "datatype"};
   std::ranges::stable_sort(root.entries, {},
                            [](const auto& e) { return std::ranges::find(order, e.key) - order.begin(); });
 }
@@ -210,6 +210,11 @@ void finish_experiment(OldTranslation& t, const OldObject& object, OldResult& ou
   t.remark(object.node.where(),
            t.shuffle ? "shuffle: images come in a new order in each epoch; 0.9 shuffled once, when it packed them"
                      : "shuffle: false keeps the order of samples, as 0.9 did; true usually trains better");
+  if (!t.frozen.empty()) {
+    Setting frozen = Setting::list({}, object.node.where());
+    for (const std::string& array : t.frozen) frozen.items.push_back(Setting::scalar(array, frozen.where));
+    out.set("freeze", std::move(frozen));
+  }
   check_unrolls(t);
   translate_datatype(t, out.params);
   order_keys(out.params);

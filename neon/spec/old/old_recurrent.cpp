@@ -22,7 +22,8 @@ void finish_hidden(OldTranslation& t, const OldObject& object, OldResult& out) {
   keep_linear(object, out);
   const auto inner = object.find("weight_init_rec");
   if (inner) out.set("init_inner", t.object(*inner, "initializer"));
-  t.remark(object.node.where(), "recurrent layers have biases that begin at 0 and are trained; 0.9 added none");
+  t.frozen.push_back(out.params.find("name")->value + "/b");
+  t.remark(object.node.where(), "a recurrent layer has biases, which stay 0 (freeze), as 0.9 added none");
 }
 
 // All eight matrices came from weight_init_rec.

@@ -71,6 +71,7 @@ class OldTranslation {
 
   OldRules rules;                                     // of all layers that learn
   std::vector<std::pair<Location, int64_t>> unrolls;  // of every object that has them
+  std::vector<std::string> frozen;                    // arrays that keep their first values
   std::vector<Remark> datatypes;                      // backend_type of every object that has one
   std::string activation;                             // of the last layer so far: "Softmax"
   std::vector<int64_t> data_shape;                    // what the data layer says: {784} or {3, 32, 32}
