@@ -30,6 +30,12 @@ void for_each_layer(const Chain& chain, auto&& see) {
   }
 }
 
+// Layers that make each number of their output from one of the input: what stands before them gives the outputs, too.
+bool is_by_output(const Link& link) {
+  constexpr std::string_view kKinds[] = {"Activation", "BatchNorm", "BatchNormAutodiff", "Bias", "ShiftBatchNorm"};
+  return std::ranges::count(kKinds, std::string_view(link.kind)) > 0;
+}
+
 void add_last(const Chain& chain, const std::set<std::string>& owners, std::vector<std::string>& out) {
   const size_t before = out.size();
   for (const Link& link : chain.links | std::views::reverse) {
@@ -38,7 +44,7 @@ void add_last(const Chain& chain, const std::set<std::string>& owners, std::vect
     if (container && container->seq2seq()) add_last(container->seq2seq()->decoder(), owners, out);
     else if (container)
       for (const Chain& branch : container->branches()) add_last(branch, owners, out);
-    if (out.size() > before) return;
+    if (out.size() > before && !is_by_output(link)) return;
   }
 }
 

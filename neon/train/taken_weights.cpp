@@ -37,7 +37,8 @@ std::vector<Wanted> wanted_by(const StepGraph& graph, const std::optional<TokenR
   for (const Parameter& p : graph.parameters)
     out.push_back({p.name, p.owner, p.trained, tokens ? tokens->axis_of(p) : -1, p.is_split()});
   for (const LayerState& s : graph.states)
-    if (!belongs_to_step(s.name)) out.push_back({s.name, s.owner, !is_frozen(s, graph.parameters)});
+    if (!belongs_to_step(s.name))
+      out.push_back({s.name, s.owner, !is_frozen(s, graph.parameters), tokens ? tokens->axis_of(s) : -1});
   return out;
 }
 

@@ -30,9 +30,15 @@ TokenRows::TokenRows(const SampleMeaning& trained, const SampleMeaning& here, st
 
 int TokenRows::axis_of(const Parameter& p) const {
   if (p.token_axis >= 0) return p.token_axis;
-  const bool of_outputs = p.layer_class == "Linear" || p.layer_class == "Bias";
-  const bool is_last = foretold_ && of_outputs && std::ranges::count(last_, p.owner) > 0;
-  return is_last && p.whole_shape()[0] == int64_t(now_.size()) ? 0 : -1;
+  constexpr std::string_view kOfOutputs[] = {"BatchNorm", "Bias", "Convolution", "Linear"};
+  if (std::ranges::count(kOfOutputs, std::string_view(p.layer_class)) == 0) return -1;
+  return is_of_outputs(p.owner, p.whole_shape()) ? 0 : -1;
+}
+
+int TokenRows::axis_of(const LayerState& s) const { return is_of_outputs(s.owner, s.shape) ? 0 : -1; }
+
+bool TokenRows::is_of_outputs(const std::string& owner, const Shape& shape) const {
+  return foretold_ && std::ranges::count(last_, owner) > 0 && shape.rank() > 0 && shape[0] == int64_t(now_.size());
 }
 
 bool TokenRows::take(const Tensor& stored, Tensor& here, int axis) const {

@@ -17,8 +17,9 @@ class TokenRows {
   TokenRows(const SampleMeaning& trained, const SampleMeaning& here, std::vector<std::string> last);
   // Whether both nets know the texts of their tokens, and these differ.
   bool differ() const { return differ_; }
-  // The axis of p with numbers for each token; -1 without one.
+  // The axis with numbers for each token; -1 without one.
   int axis_of(const Parameter& p) const;
+  int axis_of(const LayerState& s) const;
   // Tokens here that the trained net has not.
   int64_t count_new() const { return std::ranges::count(from_, -1); }
   // Copies the numbers of the tokens that both nets have, along `axis`. False, and nothing is copied, where no token is
@@ -28,6 +29,9 @@ class TokenRows {
   std::string line(const std::vector<std::string>& names) const;
 
  private:
+  // Whether a layer that ends the net has an array of that shape with numbers for each token to foretell.
+  bool is_of_outputs(const std::string& owner, const Shape& shape) const;
+
   bool differ_ = false, foretold_ = false;     // foretold: both nets predict tokens
   const std::vector<std::string> then_, now_;  // texts of tokens
   const std::vector<std::string> last_;

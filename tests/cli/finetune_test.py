@@ -153,6 +153,12 @@ class Weights(Case):
         after = values(self.path("o.safetensors"))
         np.testing.assert_array_equal(before["body/W"], after["body/W"])
         self.assertGreater(np.abs(before["head/W"] - after["head/W"]).min(), 0)
+        # The head may be two layers.
+        apart = self.write("apart.yaml", NET.replace("  - Affine: {name: head, nout: 2, init: Kaiming, bias: {Constant: 0}, activation: Softmax}",
+                                                     "  - Linear: {name: head, nout: 2}\n  - Bias: {name: shift}\n  - Activation: Softmax"))
+        self.neon("-r", "1", "-s", "apart.safetensors", apart)
+        self.assertEqual(self.taken("-b", "cpu", apart, "--set", "dataset.ImageFolder.path=others", base="apart.safetensors"),
+                         "apart.safetensors: 5 of 7 tensors taken; new: head/W of other classes, shift/b of other classes")
         shutil.rmtree(self.path("others"))
         names(("blue", "blue"), ("red", "rose"))
         self.assertIn("5 of 7 tensors taken", self.taken(*still))

@@ -9,7 +9,7 @@ from support import Case, tensors
 
 NET = """layers:
 FIRST
-  - Affine: {name: a, nout: classes, bias: {Constant: 0}, activation: Softmax}
+  - END
 cost: CrossEntropyMulti
 optimizer: {Adam: {learning_rate: RATE}}
 batch_size: 4
@@ -17,6 +17,7 @@ epochs: 1
 """
 TABLE = "  - Embedding: {name: e, nout: 4}\n  - GRU: {name: g, output_size: 4}"
 CELLS = "  - GRU: {name: g, output_size: 4}"
+END = "Affine: {name: a, nout: classes, bias: {Constant: 0}, activation: Softmax}"
 TEXT = "dataset: {Text: {path: %s.txt, steps: 8, unit: %s}}\n"
 
 
@@ -25,8 +26,8 @@ def values(path):
 
 
 class TokenRows(Case):
-    def trained(self, name, dataset, first=TABLE, rate="0.01", *more):
-        net = NET.replace("FIRST", first).replace("RATE", rate)
+    def trained(self, name, dataset, first=TABLE, rate="0.01", *more, end=END):
+        net = NET.replace("FIRST", first).replace("RATE", rate).replace("END", end)
         said = self.neon(self.spec(dataset + net, name + ".yaml"), "-r", "1", "-s", name + ".safetensors", "--overwrite", *more).err
         return values(self.path(name + ".safetensors")), said
 
@@ -56,6 +57,22 @@ class TokenRows(Case):
                           + (f"; new: {added}\n" if added else "\n"), said)
             self.assertNotIn("warning: token", said)
             self.assertIn("note: by token: e/W", self.neon("check", "b.yaml", "--model_file", "a.safetensors").err)
+
+    def test_a_classifier_may_be_several_layers(self):
+        """With a rate of 0 a step moves the running statistics alone, so that a line tells of these."""
+        convolution = "Conv: {name: a, fshape: 2, causal: true, nofm: %d, bias: {Constant: 0}, activation: Softmax}"
+        for end, names in (("Linear: {name: a, nout: classes}\n  - Bias: {name: b}\n  - Activation: Softmax", ["a/W", "b/b"]),
+                           ("Affine: {name: a, nout: classes, batch_norm: true, activation: Softmax}",
+                            ["a/W", "a_bnorm/gamma", "a_bnorm/beta", "a_bnorm/gmean", "a_bnorm/gvar"]),
+                           (convolution, ["a/W", "a_bias/b"])):
+            of = lambda letters: end % len(letters) if "%" in end else end
+            then, _ = self.trained("a", self.text("a", "abcd"), end=of("abcd"))
+            for letters in "dcbx", "dcbxy":
+                with self.subTest(end=end, letters=letters):
+                    now, said = self.trained("b", self.text("b", letters), TABLE, "0", "--model_file", "a.safetensors", end=of(letters))
+                    self.assertIn(f"note: by token: {', '.join(['e/W'] + names)}; 3 of {len(letters)} tokens are", said)
+                    for name in names:
+                        if not name.endswith(("gmean", "gvar")): self.check_rows(then[name], now[name], list("abcd"), sorted(letters))
 
     def test_columns_of_cells_that_read_tokens_go_by_token(self):
         then, _ = self.trained("a", self.text("a", "abcd"), CELLS)
@@ -89,7 +106,7 @@ class TokenRows(Case):
     def test_the_first_cost_of_check_is_that_of_the_weights_taken(self):
         self.trained("a", self.text("a", "abcd"))
         self.write("b.txt", "dcbxy" * 6 + "dcb")  # 32 targets: one batch of 4 pieces
-        spec = self.spec(TEXT % ("b", "characters") + NET.replace("FIRST", TABLE).replace("RATE", "0"), "b.yaml")
+        spec = self.spec(TEXT % ("b", "characters") + NET.replace("FIRST", TABLE).replace("RATE", "0").replace("END", END), "b.yaml")
         checked, run = (self.neon(*verb, spec, "-r", "1", "--model_file", "a.safetensors") for verb in (["check"], []))
         first = re.search(r"begins at ([\d.]+);", checked.out)[1]
         self.assertIn(f"cost {first}", run.out + run.err)
