@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <span>
 
 #include "backends/cuda/attention_plan.h"
 #include "backends/cuda/op_source.h"
@@ -131,8 +132,12 @@ class KernelWriter {
       : kernel_(kernel), context_(context), code_(context, kernel.compute) {}
 
   Source run() {
-    std::string body;
-    for (size_t s = 0; s < kernel_.segments.size(); ++s) body += segment(s);
+    std::vector<Part> parts;
+    for (size_t s = 0; s < kernel_.segments.size(); ++s) {
+      Part part{blocks_, segment(s)};
+      if (blocks_ > part.first) parts.push_back(std::move(part));
+    }
+    std::string body = parts.empty() ? "" : dispatched(parts);
     if (finishes()) body += last_block();
     Source out;
     out.text = text(source_head(), spread_words(kernel_), "\ntypedef ", device_type(kernel_.compute), " R;\n",
@@ -195,15 +200,28 @@ class KernelWriter {
     tickets_ += writer.tickets();
     first_partial_.push_back(partials_);
     segment_blocks_.push_back(blocks);
-    std::string out = text("  if (blockIdx.x >= ", blocks_, "u && blockIdx.x < ", blocks_ + blocks,
-                           "u) {\n    const i64 block = blockIdx.x - ", blocks_, "u;\n", writer.run());
+    std::string out = text("    const i64 block = blockIdx.x - ", blocks_, "u;\n", writer.run());
     for (size_t t = 0; t < segment.totals.size(); ++t)
       out += text("    t", t, " = fold_neighbours<", fold_name(*segment.totals[t].op), ", kThreads, R>(t", t,
                   ", scratch);\n    if (threadIdx.x == 0) partials[", partials_ + int64_t(t) * blocks, " + block] = t",
                   t, ";\n");
     blocks_ += blocks;
     partials_ += blocks * int64_t(segment.totals.size());
-    return out + "  }\n";
+    return out;
+  }
+
+  // The text of a segment, and the first of its blocks.
+  struct Part {
+    int64_t first;
+    std::string text;
+  };
+  // A block finds its part in a few comparisons. Parts are long, so that each comparison is fetched for itself: 75 of
+  // them, one after the other, took longer than the work of a part.
+  static std::string dispatched(std::span<const Part> parts) {
+    if (parts.size() == 1) return text("  {\n", parts[0].text, "  }\n");
+    const size_t half = parts.size() / 2;
+    return text("  if (blockIdx.x < ", parts[half].first, "u) {\n", dispatched(parts.first(half)), "  } else {\n",
+                dispatched(parts.subspan(half)), "  }\n");
   }
 
   // Each warp adds up the parts of some totals; then the first thread computes what follows from all.
