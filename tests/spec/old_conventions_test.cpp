@@ -254,6 +254,17 @@ TEST_CASE("0.9: a remark stands at the layer that it is of") {
   CHECK(has_note(made, "no bias beside batch norm"));
 }
 
+TEST_CASE("0.9: fewer test samples of MNIST are not taken, and a run says so") {
+  OldParts parts;
+  for (const auto& [number, warnings] : {std::pair("500", 1), std::pair("10000", 0)}) {
+    parts.dataset = text("!obj:datasets.MNIST {num_test_sample: ", number, "}");
+    const Spec made = parts.spec();
+    REQUIRE(made.conversion.warnings.size() == size_t(warnings));
+    if (warnings)
+      CHECK(made.conversion.warnings[0].text == "num_test_sample: 500 is left out: all 10000 test samples are used");
+  }
+}
+
 TEST_CASE("0.9: Iris' samples") {
   OldParts parts;
   parts.data = "nout: 4";

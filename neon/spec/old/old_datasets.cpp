@@ -64,6 +64,10 @@ void finish_mnist(OldTranslation& t, const OldObject& object, OldResult& out) {
   out.set("fallback", Setting::scalar("Digits", object.node.where()));
   t.remark(object.node.where(),
            "fallback: where MNIST is not here and cannot be downloaded, digits that neon draws stand in");
+  constexpr int64_t kTestSamples = 10'000;
+  if (const auto samples = t.whole_of(object, "num_test_sample"); samples && *samples != kTestSamples)
+    t.warning(object.where_of("num_test_sample"),
+              text("num_test_sample: ", *samples, " is left out: all ", kTestSamples, " test samples are used"));
   check_old_shape(t, {1, 28, 28});
 }
 
@@ -125,8 +129,7 @@ void finish_sparse_net(OldTranslation& t, const OldObject& object, OldResult& ou
 }
 
 const OldClasses datasets(std::vector<OldClass>{
-    {"datasets.MNIST", "data set", "MNIST",
-     old_dataset_keys({old_idle("num_test_sample", "all 10,000 test samples are used")}), finish_mnist},
+    {"datasets.MNIST", "data set", "MNIST", old_dataset_keys({old_read("num_test_sample")}), finish_mnist},
     {"datasets.CIFAR10", "data set", "CIFAR10", old_dataset_keys({}), finish_cifar},
     {"datasets.CIFAR100", "data set", "CIFAR100", old_dataset_keys({old_value("coarse_labels")}), finish_cifar},
     {"datasets.Iris", "data set", "Iris", old_dataset_keys({}), finish_iris},
