@@ -42,10 +42,22 @@ std::vector<Wanted> wanted_by(const StepGraph& graph, const std::optional<TokenR
   return out;
 }
 
-// The layer with weights that a target's output comes from: its own, or the nearest before it.
-std::string layer_of_target(const std::string& target, const TakingNet& net, const std::set<std::string>& owners) {
+// Whether each number of such a parameter is for one of the layer's inputs, which is an output, too.
+bool is_by_output(const Parameter& p) { return p.layer_class == "Bias" || p.layer_class == "BatchNorm"; }
+
+// The layers with weights that give a target's output: its own, or the nearest before it; and where that one shifts or
+// scales each number by itself, those before it, too.
+std::vector<std::string> layers_of_target(const std::string& target, const TakingNet& net,
+                                          std::set<std::string> owners) {
   const auto output = std::ranges::find(net.outputs, target, [](const auto& named) { return named.first; });
-  return output == net.outputs.end() ? target : net.network.owner_behind(output->second.layer, owners);
+  if (output == net.outputs.end()) return {target};
+  std::vector<std::string> out;
+  const auto shifts = [&](const Parameter& p) { return p.owner != out.back() || is_by_output(p); };
+  do {
+    if (!out.empty()) owners.erase(out.back());
+    out.push_back(net.network.owner_behind(output->second.layer, owners));
+  } while (!out.back().empty() && std::ranges::all_of(net.graph.parameters, shifts));
+  return out;
 }
 
 // The layers whose rows are classes that the checkpoint does not have.
@@ -57,7 +69,8 @@ std::set<std::string> layers_of_other_classes(const TensorFile& file, const Taki
     const std::vector<NamedTarget> none, &all = samples ? samples->targets : none;
     const auto former = std::ranges::find(all, target.name, &NamedTarget::name);
     const bool named = former != all.end() && !former->names.empty() && !target.names.empty();
-    if (named && !same_classes(target.names, former->names)) out.insert(layer_of_target(target.name, net, owners));
+    if (!named || same_classes(target.names, former->names)) continue;
+    for (const std::string& layer : layers_of_target(target.name, net, owners)) out.insert(layer);
   }
   const std::vector<std::string> trained = class_names_in(file), &here = net.samples.class_names;
   if (trained.empty() || here.empty() || same_classes(here, trained)) return out;

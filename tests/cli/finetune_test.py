@@ -95,6 +95,11 @@ class Weights(Case):
         self.neon("-r", "1", "-b", "cpu", "-s", "h.safetensors", self.write("h.yaml", heads))
         self.assertEqual(self.taken("-b", "cpu", "h.yaml", "--set", "dataset.CSV.path=classes.csv", base="h.safetensors"),
                          "h.safetensors: 1 of 2 tensors taken; new: headk/W of other classes")
+        apart = several.replace("Affine: {name: k, inputs: data, nout: 2, activation: Softmax}", "Linear: {inputs: data, name: weights, nout: 2}\n"
+                                "  - Bias: {name: shift}\n  - Activation: {name: k, transform: Softmax}")
+        self.neon("-r", "1", "-b", "cpu", "-s", "b.safetensors", self.write("b.yaml", apart))
+        self.assertEqual(self.taken("-b", "cpu", "b.yaml", "--set", "dataset.CSV.path=classes.csv", base="b.safetensors"),
+                         "b.safetensors: 1 of 3 tensors taken; new: weights/W of other classes, shift/b of other classes")
 
     def test_check_prints_the_first_cost_of_the_weights_taken(self):
         """Beside the formula, in a batch of all samples; a check without weights has drawn ones."""
