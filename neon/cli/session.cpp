@@ -10,6 +10,7 @@
 #include "neon/cli/arguments.h"
 #include "neon/cli/conversion_notes.h"
 #include "neon/cli/data_checks.h"
+#include "neon/cli/known_columns.h"
 #include "neon/cli/rank_process.h"
 #include "neon/cli/slow_note.h"
 #include "neon/cli/verb.h"
@@ -124,9 +125,11 @@ OpenedRun open_checkpoint(const CommandLine& line, const std::string& path) {
   print_warnings(warnings);
   Setting& root = out.spec = out.run.spec;
   root.set_paths("");
+  const Setting before = root;
   Problems problems;
   for (const std::string& assignment : line.overrides) apply_override(root, assignment, problems);
   problems.throw_if_any();
+  check_columns_stay(out, before);
   out.experiment = std::make_unique<Experiment>(root);
   return out;
 }

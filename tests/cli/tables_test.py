@@ -103,6 +103,19 @@ class Tables(Case):
         self.write("train.csv", "\n".join(line for line in lines[:121] if "red" not in line) + "\n")
         self.assertEqual(self.neon("eval", "m").out, before)
 
+    def test_the_columns_of_a_checkpoint_stay(self):
+        self.write_table()
+        self.write("t.yaml", "dataset: {CSV: {path: t.csv, most_categories: 50}}\n" + NET)
+        self.neon("-r", "1", "-e", "1", "-s", "m.safetensors", "t.yaml")
+        before = self.read("m.safetensors")
+        for name, value in (("ignore", "[size]"), ("columns", "{size: as_is}"), ("standardize", "false"), ("impute", "false"),
+                            ("most_categories", "2")):
+            for verb in ["eval"], ["resume", "-e", "2"]:
+                self.refused(2, *verb, "m.safetensors", "--set", f"dataset.{name}={value}",
+                             says=[f"--set dataset.{name}", "they stay so", "leave it out"])
+        self.assertEqual(self.read("m.safetensors"), before)
+        self.neon("eval", "m.safetensors", "--set", "dataset.most_categories=50")
+
     def test_training_rows_to_test_with_are_warned_of(self):
         self.write("r.csv", "x,y,kind\n" + "".join(f"{i},{i % 7 / 2},{'ab'[i % 2]}\n" for i in range(20)))
         self.write("other.csv", "x,y,kind\n" + "".join(f"{i},{i % 7 / 2},{'ab'[i % 2]}\n" for i in range(40, 50)))
