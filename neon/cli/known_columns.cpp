@@ -6,7 +6,7 @@ namespace neon {
 
 namespace {
 
-// As in CsvParams.
+// As in the parameters of CSV, Windows and Sequences.
 constexpr const char* kOfColumns[] = {"columns", "ignore", "standardize", "impute", "most_categories"};
 
 // The parameters of the spec's data set; null where it has none.
@@ -21,7 +21,8 @@ const Setting* data_of(const Setting& spec) {
 
 void check_columns_stay(const OpenedRun& opened, const Setting& before) {
   const Setting* const now = data_of(opened.spec);
-  if (opened.run.meaning.table.codes.empty() || !now) return;
+  const SampleMeaning& meaning = opened.run.meaning;
+  if (!now || (meaning.table.count == 0 && meaning.standard.empty())) return;
   const Setting* const then = data_of(before);
   for (const char* name : kOfColumns) {
     const Setting* const set = now->find(name);

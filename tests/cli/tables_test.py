@@ -116,6 +116,16 @@ class Tables(Case):
         self.assertEqual(self.read("m.safetensors"), before)
         self.neon("eval", "m.safetensors", "--set", "dataset.most_categories=50")
 
+    def test_the_columns_of_a_series_stay(self):
+        self.write("w.csv", "a,b\n" + "".join(f"{i % 7},{i % 5}.5\n" for i in range(80)))
+        self.write("w.yaml", "dataset: {Windows: {path: w.csv, steps: 4, targets: [a]}}\n"
+                             "layers: [LSTM: {output_size: 2}, RecurrentLast, Affine: {nout: 1}]\n"
+                             "cost: MeanSquared\noptimizer: {Adam: {learning_rate: 0.01}}\nepochs: 1\n")
+        self.neon("-r", "1", "-s", "w.safetensors", "w.yaml")
+        for name, value in ("ignore", "[b]"), ("columns", "[a]"), ("standardize", "false"):
+            self.refused(2, "eval", "w.safetensors", "--set", f"dataset.{name}={value}",
+                         says=[f"--set dataset.{name}", "they stay so"])
+
     def test_training_rows_to_test_with_are_warned_of(self):
         self.write("r.csv", "x,y,kind\n" + "".join(f"{i},{i % 7 / 2},{'ab'[i % 2]}\n" for i in range(20)))
         self.write("other.csv", "x,y,kind\n" + "".join(f"{i},{i % 7 / 2},{'ab'[i % 2]}\n" for i in range(40, 50)))
