@@ -25,6 +25,7 @@ struct DataContext {
   std::optional<Vocabulary> vocabulary;
   std::optional<TableColumns> columns;                // of that net's table, where they have codes
   std::vector<std::string> series;                    // of the columns of that net's table, where it is a series
+  char series_decimal = '\0';                         // the mark before its decimals; 0: there is no such table
   std::optional<Standard> standard, target_standard;  // of that net's samples and targets, where they are a series
   std::vector<NamedTarget> targets;                   // of that net, where it has several
   int64_t tokens = 0;                // those of that net, with names or without; 0: its samples are no tokens

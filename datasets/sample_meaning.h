@@ -39,10 +39,13 @@ namespace neon {
 //     names of classes need not be UTF-8.
 // 11: 3.518 beside 366 is a number of decimals in the tables of Windows and Sequences; macrobatches of neon 0.9 are all
 //     that are there, whatever their cache counts.
-constexpr int kDataRules = 12;
+// 12: commas lie between the cells of Windows and Sequences by default, and tabs in a .tsv of Windows even where
+//     delimiter is a comma.
+constexpr int kDataRules = 13;
 // The first rules with something.
 constexpr int kRulesOfTargetClasses = 7, kRulesOfMarks = 7, kRulesOfLines = 8, kRulesOfStepClasses = 9,
-              kRulesOfDeepTexts = 10, kRulesOfPartWords = 11, kRulesOfMeantCells = 11, kRulesOfSeriesGroups = 12;
+              kRulesOfDeepTexts = 10, kRulesOfPartWords = 11, kRulesOfMeantCells = 11, kRulesOfSeriesGroups = 12,
+              kRulesOfSeriesMarks = 13;
 
 // The columns of a table that samples were read from, so that they are found in another table.
 struct TableColumns {

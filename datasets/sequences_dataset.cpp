@@ -94,12 +94,11 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
  private:
   Grouped read(const std::string& path, const DataContext& context) const {
     Grouped out;
-    const bool knows_marks = context.rules >= kRulesOfSeriesGroups;
     SeriesColumns columns{params.columns, params.ignore, {}, {params.id, params.target}};
     columns.header = params.header, columns.missing = params.missing, columns.decimal = params.decimal;
-    columns.delimiter = params.delimiter == "auto" && !knows_marks ? "," : params.delimiter;
-    columns.trained = context.series;
-    columns.asks_about_groups = knows_marks && context.series.empty();
+    columns.delimiter = params.delimiter == "auto" && context.rules < kRulesOfSeriesMarks ? "," : params.delimiter;
+    columns.trained = context.series, columns.earlier_decimal = context.series_decimal;
+    columns.asks_about_groups = context.rules >= kRulesOfSeriesGroups && context.series.empty();
     out.table = read_series(path, columns);
     std::unordered_map<std::string_view, size_t> places;
     const auto& ids = out.table.cells[0];

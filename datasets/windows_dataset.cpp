@@ -109,8 +109,11 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
     columns.header = params.header, columns.delimiter = params.delimiter, columns.missing = params.missing;
     columns.trained = context.series;
     columns.decimal = params.decimal;
-    if (params.delimiter == "auto" && ends(".tsv")) columns.delimiter = "tab";
-    else if (params.delimiter == "auto" && context.rules < kRulesOfSeriesGroups) columns.delimiter = ",";
+    columns.earlier_decimal = context.series_decimal;
+    // Older versions stored "," as the default, and took it for a tab in a .tsv.
+    const bool older = context.rules < kRulesOfSeriesMarks;
+    if (ends(".tsv") && (params.delimiter == "auto" || (older && params.delimiter == ","))) columns.delimiter = "tab";
+    else if (older && params.delimiter == "auto") columns.delimiter = ",";
     if (!params.label.empty()) columns.texts = {params.label}, columns.text_parameter = "label";
     columns.asks_about_groups = context.rules >= kRulesOfSeriesGroups && context.series.empty();
     const SeriesTable table = read_series(path, columns);

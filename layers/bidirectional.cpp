@@ -9,7 +9,8 @@ namespace {
 
 struct Directions {
   int64_t depth = 1;
-  bool split_inputs = false, batch_norm = false, bi_sum = false;
+  bool split_inputs = false, bi_sum = false;
+  BatchNormChoice batch_norm = {};
 };
 
 // x (N,T,F) -> (N,T,H) of a half of its features: the first for 0, the second for 1.
@@ -64,12 +65,13 @@ struct BiParams : Base {
 template <typename Base>
 struct DeepParams : Base {
   int64_t depth = 1;
-  bool batch_norm = false, bi_sum = false;
+  BatchNormChoice batch_norm;
+  bool bi_sum = false;
   static void describe(auto&& p) {
     Base::describe(p);
     p("depth", &DeepParams::depth, kDepth, at_least(1));
     p("batch_norm", &DeepParams::batch_norm,
-      "Whether the products with the inputs are normalised over batch and steps.");
+      "Whether the products with the inputs are normalised over batch and steps, or {rho, eps} of that.");
     p("bi_sum", &DeepParams::bi_sum, kBiSum);
   }
 };
@@ -85,7 +87,7 @@ const Activation* gate_of(const P& params) {
 template <typename P>
 Directions directions_of(const P& params, bool batch_norm) {
   Directions out;
-  out.batch_norm = batch_norm;
+  out.batch_norm.given = batch_norm;
   if constexpr (requires { params.split_inputs; }) out.split_inputs = params.split_inputs;
   if constexpr (requires { params.depth; })
     out.depth = params.depth, out.batch_norm = params.batch_norm, out.bi_sum = params.bi_sum;

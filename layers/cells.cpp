@@ -88,7 +88,7 @@ Expr inputs_of_gates(LayerContext& context, const Cells& cells, Expr x) {
   if (!cells.batch_norm) return reshape(product + biases(context, cells), {samples, steps, gates * units});
   const Expr sequence = reshape(product, {samples, steps, gates * units});
   context.mark_sequence(sequence, x);
-  return batch_norm(context, sequence, {}, cells.name + "_bnorm");
+  return batch_norm(context, sequence, cells.batch_norm, cells.name + "_bnorm");
 }
 
 // states (N,T,H) -> (N,H), the state of the step that was taken last

@@ -1,6 +1,7 @@
 // Parts that all layers of recurrent cells share: parameters, weights, and the steps of a cell over a sequence.
 #pragma once
 #include "layers/layer.h"
+#include "layers/linear.h"
 #include "transforms/activation.h"
 
 namespace neon {
@@ -42,7 +43,7 @@ struct Cells {
   const Activation* gate;                  // null: Logistic
   std::string name;                        // of the parameters NAME/W_input (G H,F), NAME/W_recur (G H,H), NAME/b (G H)
   bool reverse = false;                    // from the last step to the first
-  bool batch_norm = false;                 // of the products with the inputs, NAME_bnorm, in place of the biases
+  BatchNormChoice batch_norm = {};         // of the products with the inputs, NAME_bnorm, in place of the biases
   const Initializer* gate_bias = nullptr;  // of all gates' biases at once, in place of params.bias
 };
 

@@ -25,10 +25,8 @@ void check_columns_stay(const OpenedRun& opened, const Setting& before) {
   if (!now || (meaning.table.count == 0 && meaning.standard.empty())) return;
   const Setting* const then = data_of(before);
   for (const char* name : kOfColumns) {
-    const Setting* const set = now->find(name);
-    if (!set || !set->where.is_option()) continue;
-    const Setting* const old = then ? then->find(name) : nullptr;
-    if (!old || old->to_string() != set->to_string())
+    const Setting *const set = now->find(name), *const old = then ? then->find(name) : nullptr;
+    if (set && (!old || old->to_string() != set->to_string()))
       fail(ErrorKind::config, "--set dataset.", name, ": the checkpoint has the columns of the table as the net was ",
            "trained with them, and they stay so; leave it out, or train a net anew");
   }

@@ -9,6 +9,7 @@
 #include "neon/train/atomic_file.h"
 #include "neon/train/rank_agreement.h"
 #include "neon/train/run_folder.h"
+#include "neon/train/safetensors.h"
 #include "neon/train/terminal.h"
 
 namespace neon {
@@ -133,18 +134,31 @@ bool owns_folder(const OpenedRun& opened, const std::string& path, const RunOpti
          (opened.run.is_own || lies_within(options.run_folder, folder_of(follow_links(path))));
 }
 
-// A run that went on without its folder, and whose last checkpoint is still there, takes the folder again.
+// Whether the best net of a folder is one of this run.
+bool has_best_of(const std::string& folder, const Position& position) {
+  const std::string best = join_path(folder, kBestFile);
+  if (position.run.empty() || !is_there(best)) return false;
+  try {
+    const auto metadata = read_safetensors(best).metadata;
+    const auto found = metadata.find("neon.run");
+    return found != metadata.end() && found->second == position.run;
+  } catch (const Error&) {
+    return false;  // it cannot be read, and stays as it is
+  }
+}
+
+// A run that went on without its folder, and whose last checkpoint is still there, takes the folder again. Any folder
+// may have a spec.yaml; that of the run has its best net.
 void take_folder_again(const CommandLine& line, const OpenedRun& opened, const std::string& path, RunOptions& options) {
   const std::string here = folder_of(path);
   if (!wants_run_folder(line) || was_given(line, "save_path") || file_name_of(path) != kLastFile) return;
-  if (!is_there(join_path(here, kSpecFile))) return;
+  if (!is_there(join_path(here, kSpecFile)) || !has_best_of(here, opened.run.position)) return;
   RunOptions placed = options;
   placed.run_folder = here;
   if (!owns_folder(opened, path, placed)) return;
   take_own_files(line, here, placed);
   options = placed;
-  print_message(text("note: goes on in the run folder ", here,
-                     ", whose files have none of the epochs that it was left ", "out of"));
+  print_message(text("note: writes to the run folder ", here, " again; its files lack the epochs that ran without it"));
 }
 
 }  // namespace

@@ -243,7 +243,8 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
   if (former) context.may_download = former->may_fetch, context.limits = former->limits;
   if (former && !former->run.meaning.vocabulary.empty()) context.vocabulary = former->run.meaning.vocabulary;
   if (former && !former->run.meaning.table.codes.empty()) context.columns = former->run.meaning.table;
-  if (former && former->run.meaning.sequence) context.series = former->run.meaning.table.features;
+  if (former && former->run.meaning.sequence)
+    context.series = former->run.meaning.table.features, context.series_decimal = former->run.meaning.table.decimal;
   if (former && !former->run.meaning.standard.empty()) context.standard = former->run.meaning.standard;
   if (former && !former->run.meaning.target_standard.empty())
     context.target_standard = former->run.meaning.target_standard;

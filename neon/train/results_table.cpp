@@ -27,7 +27,7 @@ std::string kept_lines(const std::string& path, const std::vector<std::string>& 
     std::vector<std::string> kept;
     for (const std::string& name : names) {
       const auto found = size_t(std::ranges::find(lines[0], name) - lines[0].begin());
-      kept.push_back(found < lines[i].size() ? lines[i][found] : "");
+      kept.push_back(found < std::min(lines[0].size(), lines[i].size()) ? lines[i][found] : "");
     }
     out += csv_record(kept) + "\n";
   }

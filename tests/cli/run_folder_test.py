@@ -236,14 +236,27 @@ class RunFolder(support.Case):
         self.assertEqual([row["epoch"] for row in self.results("runs/s-1")], [1, 2])
         self.assertEqual(self.read("runs/s-1/best.safetensors"), best)
         result = self.neon("resume", "runs/s-1", "-e", "6")
-        self.assertIn("note: goes on in the run folder runs/s-1, whose files have none of the epochs that it was left out of\n", result.err)
+        self.assertIn("note: writes to the run folder runs/s-1 again; its files lack the epochs that ran without it\n", result.err)
         self.assertIn("last: runs/s-1/last.safetensors, epoch 6\n", result.out)
         self.assertEqual([row["epoch"] for row in self.results("runs/s-1")], [1, 2, 5, 6])
         with h5py.File(self.path("runs/s-1/run.h5")) as file:
             self.assertEqual(list(np.isnan(file["epoch/cost"][:])), [False, False, True, True, False, False])
         self.neon("-r", "1", "-e", "6", "--no_run_folder", "-s", "m.safetensors", "s.yaml")
         self.assertEqual(self.values("runs/s-1/last.safetensors"), self.values("m.safetensors"))
-        self.assertEqual(self.neon("resume", "runs/s-1", "-e", "7").err.count("goes on in the run folder"), 0)
+        self.assertEqual(self.neon("resume", "runs/s-1", "-e", "7").err.count("writes to the run folder"), 0)
+
+    def test_a_folder_of_another_run_is_not_taken(self):
+        self.neon("-r", "1", "-e", "1", self.spec())
+        os.mkdir(self.path("mine"))
+        self.write("mine/spec.yaml", self.read("s.yaml"))
+        self.write("mine/results.csv", "name,a,b,c,d,e\nx,2,2,2,2,2\n")
+        self.write("mine/best.safetensors", self.read("runs/s-1/best.safetensors"))
+        self.neon("-r", "2", "-e", "1", "--no_run_folder", "-s", "mine/last.safetensors", "s.yaml")
+        before = {name: self.read("mine/" + name) for name in ("spec.yaml", "results.csv", "best.safetensors")}
+        result = self.neon("resume", "mine/last.safetensors", "-e", "2")
+        self.assertNotIn("run folder", result.err)
+        self.assertEqual({name: self.read("mine/" + name) for name in before}, before)
+        self.assertNotIn("run.h5", os.listdir(self.path("mine")))
 
     def test_a_run_that_cannot_begin_leaves_nothing(self):
         self.neon(self.spec(layers="[{Affine: {nout: 5, init: Kaiming}}]"), code=2)

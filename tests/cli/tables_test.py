@@ -108,11 +108,11 @@ class Tables(Case):
         self.write("t.yaml", "dataset: {CSV: {path: t.csv, most_categories: 50}}\n" + NET)
         self.neon("-r", "1", "-e", "1", "-s", "m.safetensors", "t.yaml")
         before = self.read("m.safetensors")
-        for name, value in (("ignore", "[size]"), ("columns", "{size: as_is}"), ("standardize", "false"), ("impute", "false"),
+        for name, value in (("ignore", "[size]"), ("columns", "{size: as_is}"), ("columns.size", "as_is"), ("standardize", "false"), ("impute", "false"),
                             ("most_categories", "2")):
             for verb in ["eval"], ["resume", "-e", "2"]:
                 self.refused(2, *verb, "m.safetensors", "--set", f"dataset.{name}={value}",
-                             says=[f"--set dataset.{name}", "they stay so", "leave it out"])
+                             says=[f"--set dataset.{name.split('.')[0]}", "they stay so", "leave it out"])
         self.assertEqual(self.read("m.safetensors"), before)
         self.neon("eval", "m.safetensors", "--set", "dataset.most_categories=50")
 

@@ -91,7 +91,7 @@ TEST_CASE("texts that describe no samples") {
         "data: neon.data has 1 means for samples (4)");
   CHECK(refusal(with(R"("sample":[1,2,2],"means":["1"])")) == "data: neon.data has other means than deviations");
   CHECK(refusal(with(R"("sample":[4],"channels_last":true)")) == "data: neon.data has images of shape (4)");
-  CHECK(refusal(with(R"("sample":[4],"rules":13)")) == "data: neon.data has the rules 13");
+  CHECK(refusal(with(R"("sample":[4],"rules":14)")) == "data: neon.data has the rules 14");
   CHECK(refusal(with(R"("sample":[4],"subtracted":["nan"])")) == "data: neon.data has \"nan\" in place of a number");
   const std::string table = R"("sample":[4],"table":{"columns":2,"features":[],"others":[],"positions":[2],)";
   CHECK(refusal(with(table + R"("delimiter":","})")) == "data: neon.data has a column 2");

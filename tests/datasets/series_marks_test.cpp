@@ -76,3 +76,34 @@ TEST_CASE("a series without a column names the mark that splits its lines") {
             " has no column 'clock' (it has 'sep=;', ''); the first line, 'sep=;,', is Excel's note of the mark "
             "between cells: remove it");
 }
+
+TEST_CASE("a comma given for a .tsv of Windows is a tab to older runs alone") {
+  const TempDir dir;
+  const Keys keys = {{"path", dir.write("w.tsv", "a\tb\n1\t2\n3\t4\n5\t6\n7\t8\n9\t10\n")},
+                     {"steps", "2"},
+                     {"targets", "[a]"},
+                     {"delimiter", ","},
+                     {"test", "0"},
+                     {"standardize", "false"}};
+  DataContext context = offline();
+  context.rules = kRulesOfSeriesMarks - 1;
+  CHECK(values(make("Windows", keys)->load(context).train.targets) == std::vector<double>{5, 7, 9});
+  CHECK_THROWS_WITH(make("Windows", keys)->load(offline()), Catch::Contains("w.tsv"));
+}
+
+TEST_CASE("decimals of a series are those of the one that a net was trained with") {
+  const TempDir dir;
+  DataContext context = offline();
+  context.series = {"a", "b"}, context.series_decimal = ',';
+  const auto first = [&](const std::string& rows) {
+    const Keys keys = {{"path", dir.write("w.csv", "a;b\n" + rows)},
+                       {"steps", "2"},
+                       {"targets", "[a]"},
+                       {"test", "0"},
+                       {"standardize", "false"}};
+    return values(make("Windows", keys)->load(context).train.targets);
+  };
+  CHECK(first("2,250;3\n2,250;4\n1,5;5\n") == std::vector<double>{1.5});
+  CHECK(first("2,250;3\n2,250;4\n2,250;5\n") == std::vector<double>{2.25});
+  CHECK_THROWS_WITH(first("2.250;3\n2.250;4\n2.250;5\n"), Catch::Contains("decimal"));
+}

@@ -187,6 +187,10 @@ TEST_CASE("batch_norm of a layer takes the numbers of BatchNorm") {
   CHECK_THAT(written("{rho: 0.9}"), Catch::Contains("batch_norm: true"));
   CHECK_THAT(written("false"), Catch::Contains("batch_norm: false"));
   for (const char* wrong : {"3", "[true]", "{alpha: 1}", "{eps: -1}"}) CHECK_THROWS(written(wrong));
+  for (const char* layer : {"DeepBiRNN", "DeepBiLSTM"}) {
+    const std::string deep = std::string(layer) + ": {output_size: 3, batch_norm: {rho: 0.99, eps: 1e-6}}";
+    CHECK_THAT(round_trip<Layer>(yaml_of(deep)).second, Catch::Contains("batch_norm: {rho: 0.99, eps: 1e-06}"));
+  }
 }
 
 TEST_CASE("neon 1.0's names of parts are those that MultiOptimizer knows; the arrays keep theirs") {
