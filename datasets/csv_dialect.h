@@ -5,6 +5,14 @@
 
 namespace neon {
 
+// Helps of the parameters of every table.
+inline constexpr const char *kDelimiterHelp =
+                                "The character between cells, or tab. auto: the comma, semicolon or tab that splits "
+                                "all of the first lines alike.",
+                            *kDecimalHelp =
+                                "The character before decimals. auto: a comma where the first lines have decimal "
+                                "commas throughout, and cells are separated by something else.";
+
 struct CsvDialect {
   char delimiter = ',', decimal = '.';
 };

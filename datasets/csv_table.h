@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "datasets/csv_dialect.h"
 #include "datasets/dataset.h"
 #include "datasets/table_cell.h"
 #include "datasets/text_file.h"
@@ -42,14 +43,8 @@ struct CsvParams {
       "Whether the first line names the columns. auto: it does if it has only texts, missing marks aside, in the "
       "columns of numbers (neither target nor ignored). neon refuses a first line that could be both.",
       one_of({"auto", "true", "false"}));
-    p("delimiter", &CsvParams::delimiter,
-      "The character between cells, or tab. auto: the comma, semicolon or tab that splits all of the first lines "
-      "alike.");
-    p("decimal", &CsvParams::decimal,
-      "The character before decimals. auto: a comma where the first lines have decimal commas throughout, and cells "
-      "are "
-      "separated by something else.",
-      one_of({"auto", "point", "comma"}));
+    p("delimiter", &CsvParams::delimiter, kDelimiterHelp);
+    p("decimal", &CsvParams::decimal, kDecimalHelp, one_of({"auto", "point", "comma"}));
     p("task", &CsvParams::task,
       "Kind of the target. auto: classes if it is text or the whole numbers 0 to k - 1, values if it has fractions. "
       "neon refuses other whole numbers. Classes that are all numbers are compared as numbers: 1 is 1.0.",

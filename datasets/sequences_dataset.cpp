@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "datasets/column_code.h"
+#include "datasets/csv_dialect.h"
 #include "datasets/f32_steps.h"
 #include "datasets/file.h"
 #include "datasets/labels.h"
@@ -49,14 +50,8 @@ struct SequencesParams {
     p("header", &SequencesParams::header,
       "Whether the first line names the columns. auto: it does if it has only texts in columns of numbers.",
       one_of({"auto", "true", "false"}));
-    p("delimiter", &SequencesParams::delimiter,
-      "The character between cells, or tab. auto: the comma, semicolon or tab that splits all of the first lines "
-      "alike.");
-    p("decimal", &SequencesParams::decimal,
-      "The character before decimals. auto: a comma where the first lines have decimal commas throughout, and cells "
-      "are "
-      "separated by something else.",
-      one_of({"auto", "point", "comma"}));
+    p("delimiter", &SequencesParams::delimiter, kDelimiterHelp);
+    p("decimal", &SequencesParams::decimal, kDecimalHelp, one_of({"auto", "point", "comma"}));
     p("missing", &SequencesParams::missing,
       "Marks of a missing value beside the empty cell; a missing value is refused. Fill it in first.");
   }

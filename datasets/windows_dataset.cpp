@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "datasets/csv_dialect.h"
 #include "datasets/f32_steps.h"
 #include "datasets/file.h"
 #include "datasets/hdf5_file.h"
@@ -47,14 +48,8 @@ struct WindowsParams {
     p("header", &WindowsParams::header,
       "Whether the first line of a table names the columns. auto: it does if it has only texts in columns of numbers.",
       one_of({"auto", "true", "false"}));
-    p("delimiter", &WindowsParams::delimiter,
-      "The character between cells, or tab. auto: the comma, semicolon or tab that splits all of the first lines "
-      "alike.");
-    p("decimal", &WindowsParams::decimal,
-      "The character before decimals. auto: a comma where the first lines have decimal commas throughout, and cells "
-      "are "
-      "separated by something else.",
-      one_of({"auto", "point", "comma"}));
+    p("delimiter", &WindowsParams::delimiter, kDelimiterHelp);
+    p("decimal", &WindowsParams::decimal, kDecimalHelp, one_of({"auto", "point", "comma"}));
     p("missing", &WindowsParams::missing,
       "Marks of a missing value beside the empty cell; a missing value is refused. Fill it in first.");
   }

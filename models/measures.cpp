@@ -72,7 +72,7 @@ void end_with_sequences(LayerContext& context, const DataLayout& data, Expr y) {
 
 namespace {
 
-// The lengths that the net gives sequences of so many lengths; invalid where these are the same.
+// The lengths that all outputs of the net give sequences of so many lengths; invalid where these are the same.
 Value lengths_given(LayerContext& context, const Network& network, const DataLayout& data, int64_t count) {
   context.data_axes = data.batch_axes();
   context.tokens = data.tokens;
@@ -83,9 +83,16 @@ Value lengths_given(LayerContext& context, const Network& network, const DataLay
   const DType type = data.tokens > 0 ? DType::i32 : context.dtype;
   const Expr y =
       network.forward(context, {context.graph, context.graph.input("x", type, Shape{count}.concat(data.sample))});
-  const Value out = context.lengths(y);
-  const bool same = out == context.data_lengths || !context.is_sequence(y) || y.shape()[1] != data.sample[0];
-  return same ? Value() : out;
+  std::vector<Expr> outputs = context.more_outputs;
+  outputs.push_back(y);
+  Expr least;
+  for (const Expr& output : outputs) {
+    const Value own = context.lengths(output);
+    if (!own || own == context.data_lengths || !context.is_sequence(output) || output.shape()[1] != data.sample[0])
+      continue;
+    least = least.value() ? cast(minimum(least, context.expr(own)), DType::i32) : context.expr(own);
+  }
+  return least.value();
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ struct RMSPropParams : ClipStep, MovingMomentum {
   static void describe(auto&& p) {
     p("learning_rate", &RMSPropParams::learning_rate, "Size of a step.", at_least(0));
     p("decay_rate", &RMSPropParams::decay_rate, "Share of the running mean of squares that is kept.", half_open(0, 1));
-    p("epsilon", &RMSPropParams::epsilon, "Added inside and outside the root.", above(0));
+    p("epsilon", &RMSPropParams::epsilon, "Added outside the root, and inside where root_epsilon is true.", above(0));
     p("root_epsilon", &RMSPropParams::root_epsilon,
       "Whether epsilon is added inside the root, too; specs of neon 0.9 set this to false.");
     MovingMomentum::describe_coef(p);

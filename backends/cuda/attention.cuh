@@ -8,7 +8,7 @@ constexpr int kBefore = kKeys - kQueries;                               // keys 
 constexpr int kQueryRow = kHeads * kSize, kKeyRow = kKeyHeads * kSize;  // from step to step
 constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.69314718055994531f, kUnseen = -1e30f, kLeastSum = 1e-30f;
 
-// Where a number of rows that follow each other, `row` numbers each, lies in rows that are kRow apart.
+// Turns an offset in dense rows of `row` numbers into one in rows that are kRow apart.
 template <int kRow>
 __device__ __forceinline__ i64 in_rows(i64 at, int row) {
   return at / row * kRow + at % row;

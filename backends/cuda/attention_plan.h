@@ -14,7 +14,7 @@ struct AttentionCase {
   // From a step to the next one, of the gradients: numbers of a step, or more where they are parts of a concatenation.
   int64_t dq_row = 0, dk_row = 0, dv_row = 0;
 };
-// The case of a node of attention or its gradient, whose results lie for themselves, and of a kernel.
+// The case of a node of attention or its gradient, with dense results, and of a kernel.
 AttentionCase attention_case(const Graph& graph, const std::vector<Value>& inputs, const Attributes& attributes,
                              bool gradient);
 AttentionCase attention_case(const LoweredKernel& kernel, const Lowered& lowered);

@@ -111,7 +111,7 @@ class Joiner {
     return has_rows(view, placement) && kernel.fused && can_read(kernel, view, false);
   }
 
-  // Whether a kernel is the concatenation, or another that will be none.
+  // Whether a kernel is the concatenation, or one whose parts are in place.
   bool goes(const LoweredKernel& kernel, const LoweredKernel& concat) const {
     return &kernel == &concat || (kernel.is(ops::concat) && parts_.count(kernel.outputs[0]) > 0);
   }

@@ -27,8 +27,9 @@ class Parts {
     std::vector<Value> out;
     size_t bytes = 0;
     for (Value part : concat.inputs) {
-      if (!is_read_by_elements(part) || stays_apart(part) || graph_.shape(part).elements() == 0) return {};
-      if (is_written_in_place(part)) continue;
+      const Value made = viewed(graph_, part);
+      if (!is_read_by_elements(made) || stays_apart(made) || graph_.shape(part).elements() == 0) return {};
+      if (is_written_in_place(made)) continue;
       out.push_back(part);
       bytes += graph_.type(part).bytes();
     }
@@ -56,13 +57,12 @@ class Parts {
   }
 
   bool is_written_in_place(Value part) const {
-    const Value made = viewed(graph_, part);
-    const int n = graph_.producer_index(made);
+    const int n = graph_.producer_index(part);
     const Node& maker = graph_.node(n);
     if (is_fusible(n) || maker.op->is(ops::concat)) return true;
     const LoweredKernel kernel{
         .op = maker.op, .inputs = maker.inputs, .outputs = maker.outputs, .attributes = maker.attributes};
-    return is_writer(kernel, made, graph_, any_convolution_, graph_.shape(part).back());
+    return is_writer(kernel, part, graph_, any_convolution_, graph_.shape(part).back());
   }
 
   const Graph& graph_;

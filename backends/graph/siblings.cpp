@@ -125,12 +125,33 @@ class Rewriter {
            from_.shape(node.inputs[1]).elements() * kLeastPixels <= from_.shape(summand).elements();
   }
 
-  // Whether the kernel that makes an array can write rows of it apart.
-  bool may_lie_in_rows(Value array) const {
-    const Node* maker = &from_.producer(array);
-    while (maker->op->traits.fusion == Fusion::view) maker = &from_.producer(array = maker->inputs[0]);
-    return maker->op->traits.fusion == Fusion::elements ||
-           std::ranges::find(maker->outputs, array) - maker->outputs.begin() < maker->op->traits.writes_rows;
+  // Whether the kernel that makes y can write rows of it apart, and all that read it can read them there, if the
+  // gradients of the group are made together.
+  bool may_lie_in_rows(Value y) const {
+    const Node* maker = &from_.producer(y);
+    while (maker->op->traits.fusion == Fusion::view) maker = &from_.producer(y = maker->inputs[0]);
+    const bool writes = maker->op->traits.fusion == Fusion::elements ||
+                        std::ranges::find(maker->outputs, y) - maker->outputs.begin() < maker->op->traits.writes_rows;
+    Readers readers;
+    count_readers(y, readers);
+    return writes && !readers.others && readers.data == 1 && readers.weights <= 1;
+  }
+  // They read an array or a view of it: gradients by x, those by w, and kernels that want its rows together.
+  struct Readers {
+    int data = 0, weights = 0;
+    bool others = false;
+  };
+  void count_readers(Value y, Readers& readers) const {
+    readers.others = readers.others || kept_[size_t(y.id)];
+    for (int n : users_[size_t(y.id)]) {
+      const Node& user = from_.node(n);
+      const Fusion fusion = user.op->traits.fusion;
+      if (fusion == Fusion::view) count_readers(user.outputs[0], readers);
+      else if (fusion == Fusion::elements || fusion == Fusion::reduction) continue;
+      else if (is_product(user, false) && user.inputs[0] == y) ++readers.data;
+      else if (is_product(user, true) && user.inputs[0] == y) ++readers.weights;
+      else readers.others = true;
+    }
   }
 
   void find_groups(int root) {

@@ -43,8 +43,8 @@ struct OpTraits {
   bool takes_relu = false;      // its kernels can end with a relu
   bool takes_prologue = false;  // its kernels can compute the operand as they read it
   bool exchanges = false;       // its operands go to other ranks, and those of theirs come here
-  int writes_rows = 0;          // of its results: its kernels can write so many in rows that lie apart, as parts of
-                                // a concatenation do
+  int writes_rows = 0;          // the first results that its kernels can write in rows apart, as parts of a
+                                // concatenation
 };
 
 }  // namespace neon

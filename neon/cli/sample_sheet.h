@@ -27,7 +27,8 @@ void write_sample_sheet(const Tensor& samples, const SampleMeaning& meaning, con
 Tensor samples_at(const Split& split, const std::vector<int64_t>& numbers, const SampleMeaning& meaning);
 
 // At most so many samples, the worst first: those of the largest numbers; of classes those whose true class has the
-// least output, of values those whose outputs are furthest from the targets.
+// least output, of values those whose outputs are furthest from the
+// targets, each column in its deviations where it is standardised.
 std::vector<int64_t> worst_first(const std::vector<double>& badness, int64_t most);
 std::vector<int64_t> worst_samples(const Outcome& outcome, bool of_classes, const Standard& standard, int64_t most);
 

@@ -200,7 +200,7 @@ class Search {
       for (const Trial& trial : folder_.trials())
         if (const auto value = trial.values.find(range.name); trial.status == Trial::Status::failed)
           seen.insert(value == trial.values.end() ? "" : value->second);
-      return seen.size() > 1;
+      return seen.size() >= (choice ? range.options.size() : 2);
     });
   }
 

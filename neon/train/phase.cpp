@@ -106,8 +106,8 @@ std::string lost_steps_text(const RunSetup& setup, const PhaseSpan& span) {
   }
   if (count == 0) return "";
   return text("warning: the net has no outputs for the last steps of ", count, " of ", setup.data.train.size(),
-              " training sequences, and the targets there do not count; of ", shown, " steps it gives ",
-              given[size_t(shown) - 1], "; padding of the layers that leave steps out gives all");
+              " training sequences (", given[size_t(shown) - 1], " of ", shown,
+              " steps); these targets do not count; pad the layers that leave steps out");
 }
 
 std::string phase_text(const PhaseSpan& span) {

@@ -141,7 +141,7 @@ std::vector<SiblingCase> sibling_cases() {
                    parts.push_back(reshape(sizes_of(n, name, {4, 32, 2, 4}), {kRows, 8}));
                  add_gradients(n, parts);
                }),
-      products("products of what another product takes, too", 3,
+      products("products of what another product takes, too", 5,
                [](NetOfBranches& n) {
                  const Expr a = sizes_of(n, "a", {kRows, 8}), b = sizes_of(n, "b", {kRows, 8});
                  add_gradients(n, {a, b});

@@ -59,7 +59,7 @@ class SequenceLengths(Case):
             for targets, numeric in (labels, False), (numbers, True):
                 said = []
                 for ends in lengths, given, np.full(8, 8) if numeric else lengths:
-                    # Of numbers those of padding may be anything, and must not count.
+                    # Numbers of padding may be anything, and must not count.
                     y = np.where((np.arange(8) < ends[:, None]).reshape(targets.shape), targets, 1e6 if numeric else -1)
                     np.savez(self.path("d.npz"), x_train=x, y_train=y, x_test=x, y_test=y)
                     end, cost, more_keys = ("1", "MeanSquared", ", regression: true") if numeric else ("2, activation: Softmax", "CrossEntropyMulti", "")
