@@ -93,7 +93,8 @@ class Rule:
         return w + (momentum * s["velocity"] - rate * g if self.p.get("nesterov") else s["velocity"])
 
     def RMSProp(self, w, g, rate, s, count, epoch):
-        s["square"] = 0.95 * s.get("square", 0) + 0.05 * g * g
+        decay = self.p.get("decay_rate", 0.95)
+        s["square"] = decay * s.get("square", 0) + (1 - decay) * g * g
         inside = 1e-6 if self.p.get("root_epsilon", True) else 0
         step, momentum = rate * g / (np.sqrt(s["square"] + inside) + 1e-6), self.p.get("momentum_coef", 0)
         if "momentum_end" in self.p:
