@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <exception>
 #include <memory>
 #include <set>
 
@@ -33,7 +34,6 @@ struct RunningTrial {
   double began;
   std::unique_ptr<ChildProcess> process;
   bool reported = false;  // its last line has come, or it was pruned
-  bool of_spec = false;   // it failed for something in the spec
 };
 
 class Search {
@@ -50,8 +50,7 @@ class Search {
     if (const std::string note = sampler_->note(); !note.empty()) print_message(note);
     const double began = now_seconds();
     while (!stop_signal()) {
-      refuse_spec_that_fails_always();
-      while (int64_t(running_.size()) < plan_.at_once && start_next()) {
+      while (int64_t(running_.size()) < plan_.at_once && may_start() && start_next()) {
       }
       if (running_.empty()) break;
       wait();
@@ -59,6 +58,7 @@ class Search {
       std::erase_if(running_, [](const RunningTrial& one) { return !one.process; });
     }
     running_.clear();
+    if (ends_ && !stop_signal()) std::rethrow_exception(ends_);
     return report(now_seconds() - began);
   }
 
@@ -74,8 +74,9 @@ class Search {
       if (const std::string why = sampler_->objection(trial.number, plan_.space.point(trial.values)); !why.empty())
         fail(ErrorKind::config, folder_.file("trials.jsonl"), ": ", why);
       if (trial.status == Trial::Status::running) again_.push_back(row), trial.curve.clear();
-      else ++finished, tell(trial), alike_.others = true;
+      else ++finished, tell(trial), alike_.add(trial);
     }
+    alike_.began_anew = true;
     if (!trials().empty())
       print_message(text(plan_.folder, ": going on after ", finished, finished == 1 ? " trial" : " trials",
                          again_.empty() ? "" : text("; ", again_.size(), " cut off, now from their start")));
@@ -92,8 +93,19 @@ class Search {
                     "restore it and give the same command to go on, or give another --folder");
   }
 
+  // Running trials go on to their ends where no other may start: what they tell may change that.
+  bool may_start() {
+    ends_ = nullptr;
+    try {
+      check_spec();
+      refuse_spec_that_fails_always();
+    } catch (const Error&) {
+      ends_ = std::current_exception();
+    }
+    return !ends_;
+  }
+
   bool start_next() {
-    check_spec();
     size_t row = 0;
     if (!again_.empty()) {
       row = again_.front();
@@ -143,7 +155,7 @@ class Search {
     }
     trial.seconds = std::round((now_seconds() - one.began) * 1000) / 1000;
     one.process.reset();
-    alike_.add(trial.cause, one.of_spec);
+    alike_.add(trial);
     finish(trial);
   }
 
@@ -169,7 +181,7 @@ class Search {
                                                 : Trial::Status::failed;
       if (status == "done" && !finite) trial.cause = "its objective is no finite number";
       if (status == "stopped") trial.cause = "was stopped by a signal";
-      one.of_spec = line.value("kind", "") == "config";
+      trial.of_spec = line.value("kind", "") == "config";
       return;
     }
     if (!finite) return;
@@ -188,7 +200,7 @@ class Search {
   // Trials of other values of all ranges that fail with one message have a cause in the spec: the next would fail, too.
   void refuse_spec_that_fails_always() const {
     constexpr int64_t kEnough = 3;
-    if (alike_.others || alike_.count < kEnough || !all_ranges_varied()) return;
+    if (alike_.others || alike_.began_anew || alike_.count < kEnough || !all_ranges_varied()) return;
     fail(ErrorKind::config, alike_.count, " trials of other values failed alike, so the search ends: ", alike_.cause);
   }
 
@@ -208,7 +220,7 @@ class Search {
     tell(trial);
     folder_.save();
     print_message(text("trial ", trial.number, " of ", line_.of_verb.trials, ": ", words_of(trial)));
-    if (folder_.best() == &trial) write_best(trial);
+    if (folder_.best() == &trial && may_start()) write_best(trial);
   }
 
   void write_best(const Trial& trial) const {
@@ -261,17 +273,20 @@ class Search {
   const SignalGuard signals_;
   std::vector<RunningTrial> running_;
   std::vector<size_t> again_;  // rows of trials that were cut off
-  // Trials that failed with one message about the spec, and whether there were any others.
+  // Trials that failed with one message about the spec, and whether there were any others. Former ones count once
+  // another has ended: data may have changed since.
   struct Alike {
     std::string cause;
     int64_t count = 0;
-    bool others = false;
-    void add(const std::string& of_trial, bool of_spec) {
-      if (count == 0) cause = of_trial;
-      if (of_spec && of_trial == cause) ++count;
+    bool others = false, began_anew = true;
+    void add(const Trial& trial) {
+      began_anew = false;
+      if (count == 0) cause = trial.cause;
+      if (trial.of_spec && trial.cause == cause) ++count;
       else others = true;
     }
   } alike_;
+  std::exception_ptr ends_;  // why no further trial may start
 };
 
 int run_search(const CommandLine& line) {

@@ -20,6 +20,7 @@ using Json = nlohmann::ordered_json;
 using Status = Trial::Status;
 
 constexpr const char *kSettings = "settings.json", *kTrials = "trials.jsonl", *kLock = ".lock";
+constexpr const char* kOfSpec = "config";  // the kind of such a failure, as --objective prints it
 constexpr std::pair<const char*, Status> kStatuses[] = {{"running", Status::running},
                                                         {"done", Status::done},
                                                         {"pruned", Status::pruned},
@@ -36,6 +37,7 @@ Json row_of(const Trial& trial) {
   row["seconds"] = trial.seconds;
   row["curve"] = trial.curve;
   if (!trial.cause.empty()) row["cause"] = trial.cause;
+  if (trial.of_spec) row["kind"] = kOfSpec;
   return row;
 }
 
@@ -55,6 +57,7 @@ Trial trial_of(const Json& row) {
   if (!row.at("objective").is_null()) out.objective = row.at("objective").get<double>();
   if (row.contains("cost")) out.cost = row.at("cost").get<double>();  // older searches have none
   out.cause = row.value("cause", "");
+  out.of_spec = row.value("kind", "") == kOfSpec;
   return out;
 }
 

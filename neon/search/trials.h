@@ -23,7 +23,8 @@ struct Trial {
   std::vector<std::pair<int64_t, double>> curve;  // epochs done, objective
   int64_t epochs = 0;
   double seconds = 0;
-  std::string cause;  // of a failure
+  std::string cause;     // of a failure
+  bool of_spec = false;  // it failed for something in the spec
 };
 
 const char* name_of(Trial::Status status);

@@ -187,10 +187,24 @@ class Search(Case):
                             says="3 trials of other values failed alike, so the search ends: ")
         self.assertIn("AUC: there are 3 outputs", said.err.splitlines()[-1])
         self.assertEqual([row["status"] for row in self.rows("s-search")], ["failed"] * 3)
+        # Given again, the search tries one more, since data may have changed, and counts the former ones.
+        self.refused(2, "search", "s.yaml", "-b", "cpu", "-r", "3", "--trials", "9",
+                     says="4 trials of other values failed alike, so the search ends: ")
+        self.assertEqual([row["status"] for row in self.rows("s-search")], ["failed"] * 4)
         # One wrong option of a choice fails alike, too, and tells nothing of the others.
         wrong = SEARCH.replace("{search: {int: [2, 12], name: units}}", "4").replace("{nout: 3,", "{nout: {search: {choice: [2, 3]}},")
         self.search(self.write("t.yaml", wrong), "--trials", "10", "--method", "grid")
         self.assertEqual([row["status"] for row in self.rows("t-search")], ["failed"] * 5 + ["done"] * 5)
+
+    def test_trials_that_run_are_waited_for_where_the_others_failed_alike(self):
+        """Three of the four combinations fail at once; the fourth, which runs beside them, is right."""
+        names = "[{search: {choice: [Affine_0, Affine_9], name: a}}, {search: {choice: [Affine_0, Affine_9], name: b}}]"
+        spec = self.spec(LONG.replace("{search: {int: [4, 40], name: units}}", "4") + f"freeze: {names}\n")
+        said = self.search(spec, "--trials", "4", "--method", "grid", "-m", "4")
+        status = {(row["values"]["a"], row["values"]["b"]): row["status"] for row in self.rows("s-search")}
+        self.assertEqual(status.pop(("Affine_0", "Affine_0")), "done")
+        self.assertEqual(list(status.values()), ["failed"] * 3)
+        self.assertIn("4 trials: 1 done, 3 failed", said.out)
 
     def test_fractions_in_the_place_of_whole_numbers_are_refused(self):
         """The middle, 12, would be right, and so passes alone; also in an option that is not the first."""
