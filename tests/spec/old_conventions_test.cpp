@@ -271,9 +271,11 @@ TEST_CASE("0.9: Iris' samples") {
   parts.dataset = "!obj:datasets.Iris {sample_pct: 50, validation_pct: 20}";
   CHECK(parts.part("dataset") == "{Iris: {validation: 0.2, fixed: true}}");
   CHECK(has_note(parts.spec(), "'sample_pct' is left out"));
-  CHECK(has_note(parts.spec(), "to test with are those of 0.9"));
-  parts.dataset = "!obj:datasets.Iris {}";
+  CHECK(
+      has_note(parts.spec(), "Iris: the flowers to test with are those of 0.9; the seed draws those to validate with"));
+  parts.dataset = "!obj:datasets.Iris {validation_pct: 0}";
   CHECK(parts.part("dataset") == "{Iris: {fixed: true}}");
+  CHECK(has_note(parts.spec(), "Iris: the flowers to train, to validate and to test with are those of 0.9"));
 }
 
 TEST_CASE("0.9: numbers are those of YAML 1.1") {

@@ -86,7 +86,12 @@ void finish_iris(OldTranslation& t, const OldObject& object, OldResult& out) {
   finish_old_dataset(t, object, out);
   drop_share(t, object, out);
   out.set("fixed", Setting::scalar("true", object.node.where()));
-  t.remark(object.node.where(), "Iris: the flowers to train, to validate and to test with are those of 0.9");
+  const bool draws = out.params.find("validation");
+  t.remark(object.node.where(),
+           draws
+               ? "Iris: the flowers to test with are those of 0.9; the seed draws those to validate with, others than "
+                 "0.9 drew for validation_pct"
+               : "Iris: the flowers to train, to validate and to test with are those of 0.9");
   check_old_shape(t, {4});
 }
 
