@@ -36,6 +36,25 @@ void tell_rounding(const Setting& options, const std::string& notation) {
                        " of mantissa in the weights, too few for most nets; -u alone keeps 10"));
 }
 
+// Options of neon 0.9 whose letters mean other things here, with a silent effect.
+struct OtherMeaning {
+  std::string_view letter;
+  const char *here, *before;
+};
+constexpr OtherMeaning kOtherMeanings[] = {
+    {"-s", "saves checkpoints under this name", "profiled the run; neon bench SPEC times it"},
+    {"-o", "writes the metrics to an HDF5 file of this name",
+     "added a row of results to a table; neon compare shows those of several runs"},
+    {"-l", "writes a log", "served live inference, which is not taken over"},
+};
+
+void tell_other_meanings(const std::vector<std::string>& words, const std::string& notation) {
+  if (notation != "0.9") return;
+  for (const OtherMeaning& option : kOtherMeanings)
+    if (std::ranges::any_of(words, [&](const std::string& word) { return word.starts_with(option.letter); }))
+      print_message(text("note: ", option.letter, ' ', option.here, "; in neon 0.9 it ", option.before));
+}
+
 }  // namespace
 
 void print_conversion_notes(const CommandLine& line, const std::string& path, const Spec& spec) {
@@ -43,6 +62,7 @@ void print_conversion_notes(const CommandLine& line, const std::string& path, co
     print_message(text("note: ", path, " is of neon ", spec.notation, "; neon convert ", shell_word(path),
                        " prints what it means here"));
   tell_rounding(line.run_options, spec.notation);
+  tell_other_meanings(line.words, spec.notation);
   for (const Remark& warning : spec.conversion.warnings)
     print_message(text("warning: ", warning.where, ": ", warning.text));
   if (line.verbose > 1)

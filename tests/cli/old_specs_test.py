@@ -150,6 +150,19 @@ class OldSpecs(Case):
         self.write("x.yaml", text.replace("momentum_coef:", "stochastic_round: True, momentum_coef:", 1))
         self.assertIn("# Options that it named: neon SPEC -u\n", self.neon("convert", "x.yaml").out)
 
+    def test_options_that_meant_other_things_in_0_9_are_noted(self):
+        old, later = (os.path.join(FOLDER, name + ".yaml") for name in ("mlp-iris-small", "1x/mnist_mlp-2.6"))
+        once = ["-b", "cpu", "-r", "0", "-e", "2"]
+        for options, note in ((["-s", "a"], "note: -s saves checkpoints under this name; in neon 0.9 it profiled the run"),
+                              (["-o=a.h5"], "note: -o writes the metrics to an HDF5 file of this name; in neon 0.9 it added a row"),
+                              (["-l"], "note: -l writes a log; in neon 0.9 it served live inference")):
+            said = self.neon(*options, old, *once).err
+            self.assertIn(note, said)
+            self.assertEqual(len(re.findall("note: -[a-z] ", said)), 1, said)
+            self.assertNotIn("in neon 0.9", self.neon(*options, self.spec(name="n.yaml"), *once).err)
+        self.assertNotIn("in neon 0.9", self.neon("--save_path=b", old, *once).err)
+        self.assertNotIn("in neon 0.9", self.neon("-s", "c", "check", later, "-b", "cpu", code=None).err)
+
     def test_a_run_says_where_decisions_are_printed(self):
         for name, version in ("mlp-iris-small", "0.9"), ("1x/mnist_mlp-2.6", "1.2"):
             path = os.path.join(FOLDER, name + ".yaml")
