@@ -54,13 +54,14 @@ def vgg():
 
 
 class Old:
-    """`data`: --set options that take a stand-in for data that nobody has at hand; `train`: options of a short run, or
-    None where a step takes too long for a test; `files`: what the data folder has; `published`: a result that the
-    original's sources state, or that a run of the original gave; `measured`: options of the run to compare with it."""
+    """`data`: --set options that take a stand-in for data that nobody has at hand; `train`: options of a short run;
+    `large`: the run takes too long for a test, or gigabytes, so that tools/old_specs does it; `files`: what the data
+    folder has; `published`: a result that the original's sources state, or that a run of the original gave; `measured`:
+    options of the run to compare with it."""
 
-    def __init__(self, name, original, shapes, parameters, data=(), train=(), published="", files=None, measured=None):
+    def __init__(self, name, original, shapes, parameters, data=(), train=(), large=False, published="", files=None, measured=None):
         self.name, self.original, self.shapes, self.parameters = name, original, shapes, parameters
-        self.data, self.train, self.published, self.files = list(data), train, published, files or {}
+        self.data, self.train, self.large, self.published, self.files = list(data), train, large, published, files or {}
         self.measured = measured
 
 
@@ -72,6 +73,7 @@ OWT = (64, 192, 384, 256, 256)
 FIRST = ["-e", "1"]
 PART = [*FIRST, "--set", "dataset.subset_pct=5"]  # of 60,000 digits
 FEW = ["-e", "1", "-z", "8", "--set", "dataset.ntrain=16", "--set", "dataset.ntest=8"]
+TWO = ["-e", "1", "-z", "2", "--set", "dataset.ntrain=2", "--set", "dataset.ntest=2"]
 
 INVENTORY = [
     Old("annotated-example", "examples/ANNOTATED_EXAMPLE.yaml", [(2,), (3,)], 4 * 2 + 2 + 2 * 3 + 3,
@@ -81,10 +83,10 @@ INVENTORY = [
     Old("convnet-cifar10-small", "examples/convnet/cifar10-small.yaml",
         [(16, 28, 28), (16, 14, 14), (32, 10, 10), (32, 5, 5), (500,), (10,)],
         75 * 16 + 16 + 400 * 32 + 32 + 800 * 500 + 500 * 10, CIFAR, FIRST),
-    Old("convnet-i1k-alexnet-fp16", "examples/convnet/i1k-alexnet-fp16.yaml", *alexnet(OWT, 4096, True), I1K, None),
-    Old("convnet-i1k-alexnet-fp32", "examples/convnet/i1k-alexnet-fp32.yaml", *alexnet(OWT, 4096, True), I1K, None),
-    Old("convnet-i1k-alexnet_micro", "examples/convnet/i1k-alexnet_micro.yaml", *alexnet(OWT, 4096, False), I1K, None),
-    Old("convnet-i1k-vgg-fp16", "examples/convnet/i1k-vgg-fp16.yaml", *vgg(), I1K, None),
+    Old("convnet-i1k-alexnet-fp16", "examples/convnet/i1k-alexnet-fp16.yaml", *alexnet(OWT, 4096, True), I1K, TWO, large=True),
+    Old("convnet-i1k-alexnet-fp32", "examples/convnet/i1k-alexnet-fp32.yaml", *alexnet(OWT, 4096, True), I1K, TWO, large=True),
+    Old("convnet-i1k-alexnet_micro", "examples/convnet/i1k-alexnet_micro.yaml", *alexnet(OWT, 4096, False), I1K, TWO),
+    Old("convnet-i1k-vgg-fp16", "examples/convnet/i1k-vgg-fp16.yaml", *vgg(), I1K, TWO, large=True),
     Old("convnet-mnist-small", "examples/convnet/mnist-small.yaml", SMALL_NET,
         25 * 16 + 400 * 32 + 512 * 500 + 500 * 10, train=PART),
     Old("convnet-ndsb", "examples/convnet/ndsb.yaml",
@@ -114,7 +116,7 @@ INVENTORY = [
 ]
 for each in ("base", "2", "4", "every"):
     INVENTORY.append(Old("test-i1k_serialize_check_" + each, "tests/tests_yamls/i1k_serialize_check_*.yml",
-                         *alexnet(OWT, 4096, False, dropout=False), I1K, None))
+                         *alexnet(OWT, 4096, False, dropout=False), I1K, TWO, large=True))
 for each in ("base", "first", "second", "list", "every"):
     INVENTORY.append(Old("test-toy_serialize_check_" + each, "tests/tests_yamls/toy_serialize_check_*.yml", TOY,
                          TOY_PARAMETERS))
@@ -134,6 +136,6 @@ LATER = [
         784 * 100 + 100 * 10, train=PART),
     Old("1x/multi_optimizer", "1.0 to 2.6: examples/multi_optimizer.yaml", [(100,)] * 3 + [(10,)] * 3,
         784 * 100 + 100 + 100 * 10 + 10, train=PART),
-    Old("1x/alexnet-1.1", "1.1: examples/alexnet.yaml", *alexnet(OWT, 4096, False), [images(3, 224, 1000, 128)], None),
-    Old("1x/alexnet-2.6", "1.2 to 2.6: examples/imagenet/alexnet.yaml", *alexnet(OWT, 4096, False), [images(3, 224, 1000, 128)], None),
+    Old("1x/alexnet-1.1", "1.1: examples/alexnet.yaml", *alexnet(OWT, 4096, False), [images(3, 224, 1000, 128)], TWO),
+    Old("1x/alexnet-2.6", "1.2 to 2.6: examples/imagenet/alexnet.yaml", *alexnet(OWT, 4096, False), [images(3, 224, 1000, 128)], TWO),
 ]
