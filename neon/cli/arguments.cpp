@@ -47,6 +47,15 @@ std::string rounding_value(const std::string& value) {
 
 }  // namespace
 
+std::string datatype_value(const std::string& value) {
+  std::string_view name = value;
+  for (const std::string_view module : {"np.", "numpy."})
+    if (name.starts_with(module)) name.remove_prefix(module.size());
+  for (const char* bits : {"16", "32", "64"})
+    if (name == text("float", bits)) return text("f", bits);
+  return value;
+}
+
 bool is_spec(const std::string& path) { return path.ends_with(".yaml") || path.ends_with(".yml"); }
 
 SetOption option_set_by(const std::string& assignment) {

@@ -23,7 +23,7 @@ namespace {
 
 // The home folder's ~ is for us to read where no shell has: in a file of options, in --log=~/log.txt.
 void add_option(Setting& to, const std::string& field, const std::string& value, const std::string& option) {
-  Setting setting = Setting::scalar(expand_home(value));
+  Setting setting = Setting::scalar(expand_home(field == "datatype" ? datatype_value(value) : value));
   setting.path = option;
   to.entries.push_back({field, std::move(setting), {}});
 }

@@ -34,6 +34,16 @@ class Options(Case):
                   "--verbose", self.spec())
         self.assertTrue(os.path.exists(self.path("a.safetensors")) and os.path.exists(self.path("b.h5")))
 
+    def test_types_by_their_names_in_numpy(self):
+        spec = self.spec(epochs="1")
+        for name, own in ("np.float16", "f16"), ("numpy.float32", "f32"), ("float64", "f64"):
+            self.write("t.cfg", f"datatype = {name}\n")
+            for options in ["-d", name], [f"--datatype={name}"], ["-c", "t.cfg"]:
+                self.neon(*options, "-s", "m.safetensors", spec)
+                self.assertIn(f"\ndatatype: {own}\n", tensors(self.path("m.safetensors"))[1]["neon.options"])
+        for name in "np.float8", "np.int8", "np.", "float":
+            self.refused(2, "-d", name, spec, says="option -d,--datatype")
+
     def test_eval_freq_by_its_older_names(self):
         for option in ["-eval", "2"], ["-val", "2"], ["-val=2"], ["--validation_freq", "2"], ["--evaluation_freq=2"], ["-c", "a.cfg"]:
             self.write("a.cfg", "evaluation_freq = 2\n")
