@@ -26,7 +26,8 @@ struct Rotation : Parametrized<Augmentation, RotationParams> {
     batch.warp({cosine, sine, -sine, cosine}, {zero, zero});
   }
 };
-NEON_REGISTER(Augmentation, Rotation, "Turns images about their middle by a random angle.", {"RandomRotation"});
+NEON_REGISTER(Augmentation, Rotation, "Turns images about their middle by a random angle.",
+              {"RandomRotation", "Rotate"});
 
 struct ShearParams {
   double across = 0.2, down = 0;

@@ -24,6 +24,7 @@ class Inspection(Case):
         self.assertIn("nout: integer", self.neon("help", "Affine").out)
         self.assertIn("epochs: integer, in [1, 1e+09], default 10", self.neon("help", "spec").out)
         self.assertIn("Rectlin (activation)", self.neon("help", "ReLU").out, "aliases are known")
+        self.assertIn("Rotation (augmentation)", self.neon("help", "Rotate").out, "as neon 1.x called it")
         self.refused(2, "help", "Afine", says=["'Afine'", "Affine"])
         self.assertIn("times: integer, in [0, 10000], required", self.neon("help", "Repeat").out)
         self.assertIn("define (spec): Holds anchors", self.neon("help", "define").out)
