@@ -90,7 +90,7 @@ void add_histograms(StepGraph& step, const StepOptions& options, const std::vect
   };
   for (size_t i = 0; i < step.parameters.size(); ++i) {
     const Parameter& p = step.parameters[i];
-    const bool weights = all || std::ranges::count(tensors, part_of(p)) > 0;
+    const bool weights = options.player == 0 && (all || std::ranges::count(tensors, part_of(p)) > 0);
     const bool slopes = all || std::ranges::count(tensors, "d" + part_of(p)) > 0;
     if (weights) add(p, stored[i], false);
     if (slopes && p.trained) add(p, gradients[i], true);
@@ -134,7 +134,7 @@ void add_range(LayerContext& context, const LayerOutput& output, std::map<std::s
 }  // namespace
 
 void add_output_histograms(StepGraph& step, LayerContext& context, const StepOptions& options) {
-  if (!std::ranges::count(options.histograms, kOutputs)) return;
+  if (!std::ranges::count(options.histograms, kOutputs) || options.player > 0) return;
   Graph& graph = step.graph;
   Scope scope(graph, "histograms");
   const Value watched = graph.scalar("watched");

@@ -10,6 +10,7 @@ namespace neon {
 // `options.histograms` may be kAllArrays: weights and gradients.
 // With `options.ranges` each has range/NAME/WHAT, too, in every step, WHAT being least, largest, negative and zero: the
 // ends, and how many numbers are below 0 and are 0.
+// The step of a rule's player after the first counts the gradients of its own parameters alone.
 constexpr const char* kAllArrays = "*";
 constexpr const char* kRangeParts[] = {"least", "largest", "negative", "zero"};
 void add_histograms(StepGraph& step, const StepOptions& options, const std::vector<Value>& stored,

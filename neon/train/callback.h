@@ -14,7 +14,7 @@ namespace neon {
 
 // Facts known before the first step, and the series that a callback adds to the metrics file.
 struct RunPlan {
-  const StepGraph& graph;
+  const StepGraph& graph;  // of a rule's first player
   DType dtype = DType::f32;
   int64_t epochs = 0, steps_per_epoch = 0;
   bool writes_file = false;
@@ -25,6 +25,8 @@ struct RunPlan {
   std::string run_folder = {};  // "": the run has none
   bool leads = true;            // of several ranks one writes what a callback writes
   bool begins = true;           // false: a resumed run, which repeats no message of its begin
+  // Histograms in the steps of a rule's players after the first, by player.
+  std::vector<std::vector<StepGraph::Histogram>> histograms_of_others = {};
 };
 
 // A callback sees this when a step that it watches has ended.
@@ -68,6 +70,8 @@ class Callback {
     return false;
   }
   virtual void step_end(StepEnd& end) { (void)end; }
+  // The last move of a rule's player after the first, from 1 on, before the end of a step that a callback watches.
+  virtual void move_end(size_t player, const Program& program) { (void)player, (void)program; }
   // Before the first step, also of a run that goes on.
   virtual void train_begin(Variables& variables) { (void)variables; }
   virtual void epoch_end(EpochEnd& end) { (void)end; }

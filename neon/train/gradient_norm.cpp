@@ -42,7 +42,8 @@ class GradientNorm : public Parametrized<Callback, GradientNormParams> {
 NEON_REGISTER(
     Callback, GradientNorm,
     "Writes the square root of the sum of all squared gradients to the metrics file: of trained weights, before "
-    "they are clipped. With accumulate, a point before the update is of the sum so far.");
+    "they are clipped. With accumulate, a point before the update is of the sum so far. In an adversarial net only the "
+    "discriminator's gradients count.");
 
 }  // namespace
 

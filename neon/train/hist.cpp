@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <numeric>
+#include <utility>
 
 #include "backends/graph/histogram.h"
 #include "models/histograms.h"
@@ -73,7 +74,9 @@ struct HistParams {
   int64_t bins = 64, offset = -48;
   bool ranges = false;
   static void describe(auto&& p) {
-    p("every", &HistParams::every, "Steps from one histogram to the next; 0: one in the last step of each epoch.",
+    p("every", &HistParams::every,
+      "Steps from one histogram to the next; 0: one in the last step of each epoch. Gradients of a generator are those "
+      "of its last move.",
       at_least(0), Unit{"steps"});
     p("tensors", &HistParams::tensors,
       "Arrays of the layers to count: W and other weights, dW for the gradient of W, '*' for all of these, y for the "
@@ -105,6 +108,9 @@ class Hist : public Parametrized<Callback, HistParams> {
 
   void plan(RunPlan& plan) override {
     watched_ = {plan.graph.histograms.begin(), plan.graph.histograms.end()};
+    of_others_.clear();
+    for (const auto& of_player : plan.histograms_of_others) of_others_.emplace_back(of_player.begin(), of_player.end());
+    make_counts();
     bins_.resize(size_t(params.bins));
     dtype_ = plan.dtype;
     const int64_t steps = plan.epochs * plan.steps_per_epoch;
@@ -113,7 +119,8 @@ class Hist : public Parametrized<Callback, HistParams> {
       plan.messages.push_back("note: Hist writes its histograms to the metrics file; give one with -o FILE");
     const int64_t points = params.every > 0 ? steps / params.every : plan.epochs;
     const std::string markers = params.every > 0 ? "minibatch" : "epoch";
-    for (const Watched& array : watched_) {
+    for (const Watched* const each : all_watched()) {
+      const Watched& array = *each;
       SeriesSpec spec;
       spec.path = array.series;
       spec.length = points;
@@ -161,12 +168,66 @@ class Hist : public Parametrized<Callback, HistParams> {
         case Watched::Of::outputs: judge_outputs(array, sizes, end.messages); break;
       }
     }
+    write_moves(end, point);
+  }
+
+  void move_end(size_t player, const Program& program) override {
+    for (const Watched& array : of_others_.at(player - 1)) {
+      const Tensor output = program.output(array.series);
+      const auto counts = counts_.at(array.series).as<double>();
+      for (int64_t i = 0; i < kSizes; ++i) counts[size_t(i)] = output.at(i);
+      if (!params.ranges) continue;
+      const Sizes sizes = sizes_of(array);
+      std::ranges::copy(range_of(array, sizes, program), counts.begin() + kSizes);
+    }
   }
 
   std::map<std::string, double> state() const override { return told_; }
   void restore(const std::map<std::string, double>& state) override { told_ = state; }
+  std::map<std::string, Tensor> arrays() const override { return counts_; }
+  void restore_arrays(const std::map<std::string, Tensor>& arrays) override { counts_ = arrays; }
 
  private:
+  // The arrays of all players.
+  std::vector<const Watched*> all_watched() const {
+    std::vector<const Watched*> out;
+    for (const Watched& array : watched_) out.push_back(&array);
+    for (const auto& of_player : of_others_)
+      for (const Watched& array : of_player) out.push_back(&array);
+    return out;
+  }
+
+  // Counts of a checkpoint stay if they fit: its file may have been changed.
+  void make_counts() {
+    const std::map<std::string, Tensor> restored = std::exchange(counts_, {});
+    const Shape shape{kSizes + int64_t(std::size(kRangeParts))};
+    for (const auto& of_player : of_others_)
+      for (const Watched& array : of_player) {
+        const auto found = restored.find(array.series);
+        const bool fits =
+            found != restored.end() && found->second.dtype() == DType::f64 && found->second.shape() == shape;
+        counts_[array.series] = fits ? found->second.clone() : Tensor(DType::f64, shape);
+      }
+  }
+
+  Sizes sizes_of(const Watched& array) const {
+    Sizes out;
+    std::ranges::copy(counts_.at(array.series).as<double>().first(size_t(kSizes)), out.begin());
+    return out;
+  }
+
+  // Writes the counts of the last moves of players after the first: zeros before a first move.
+  void write_moves(StepEnd& end, int64_t point) {
+    if (!end.file) return;
+    for (const auto& of_player : of_others_)
+      for (const Watched& array : of_player) {
+        fill_bins(sizes_of(array));
+        end.file->set(array.series, point, bins_);
+        if (params.ranges)
+          end.file->set(array.range, point, counts_.at(array.series).as<double>().subspan(size_t(kSizes)));
+      }
+  }
+
   // Shares are of the numbers that are finite, as the sizes count them.
   static std::vector<double> range_of(const Watched& array, const Sizes& sizes, const Program& program) {
     std::vector<double> out;
@@ -228,6 +289,9 @@ class Hist : public Parametrized<Callback, HistParams> {
   bool tell_once(const std::string& what) { return told_.try_emplace(what, 1).second; }
 
   std::vector<Watched> watched_;
+  std::vector<std::vector<Watched>> of_others_;  // by player, from the second on
+  // By series: the sizes and the range in the last watched move, for the checkpoint, too.
+  std::map<std::string, Tensor> counts_;
   std::vector<double> bins_;  // of the array at hand
   DType dtype_ = DType::f32;
   std::map<std::string, double> told_;

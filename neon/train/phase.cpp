@@ -110,6 +110,15 @@ std::string lost_steps_text(const RunSetup& setup, const PhaseSpan& span) {
               " steps); these targets do not count; pad the layers that leave steps out");
 }
 
+std::vector<std::vector<StepGraph::Histogram>> histograms_of_others(const RunSetup& setup) {
+  std::vector<std::vector<StepGraph::Histogram>> out;
+  if (setup.step.histograms.empty()) return out;
+  const Phase phase = training_phase(setup, setup.phases.back());
+  for (int player = 1; player < phase.players(); ++player)
+    out.push_back(phase.graph(setup.step.batch, setup.layout, player).histograms);
+  return out;
+}
+
 std::string phase_text(const PhaseSpan& span) {
   const int64_t last = span.first + span.epochs;
   return text("phase ", span.phase->name, ": ",

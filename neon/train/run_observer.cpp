@@ -21,6 +21,10 @@ void RunObserver::watched_step_ended(const Progress& step, double loss_scale, co
   report_.messages(end.messages);
 }
 
+void RunObserver::watched_move_ended(size_t player, const Program& program) {
+  for (const auto& callback : setup_.experiment.params.callbacks) callback->move_end(player, program);
+}
+
 void RunObserver::step_ended(int64_t step, double cost) {
   report_.step(step, cost);
   learning_.step(cost, step % setup_.steps_per_epoch, setup_.steps_per_epoch);

@@ -18,6 +18,7 @@ class RunObserver : public StepObserver {
       : setup_(setup), report_(report), checkpoints_(checkpoints) {}
   bool watches(const Progress& step) const override;
   void watched_step_ended(const Progress& step, double loss_scale, const Program& program) override;
+  void watched_move_ended(size_t player, const Program& program) override;
   void step_ended(int64_t step, double cost) override;
   void player_moved(int64_t step, double cost) override;
   [[noreturn]] void data_failed(const Error& error) override;

@@ -1,6 +1,7 @@
 #include "neon/train/step_runner.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "neon/train/loss_scale.h"
@@ -26,6 +27,20 @@ double weights_together(const RunSetup& setup, int64_t samples, int64_t update) 
   const int64_t short_ones = (first + group) / steps - first / steps;
   const int64_t missing = steps * setup.step.batch - samples;
   return double(group) - double(short_ones * missing) / double(setup.step.batch);
+}
+
+// Whether a watched step ends before a player, which moves in the step `at`, moves again. The watched step may be
+// behind the run's end: the run may go on later.
+bool is_watched_move(const Phase& phase, const StepObserver& observer, size_t player, Progress at) {
+  const int64_t first = at.step, moves = phase.rule->moves_before(int(player), phase.own(at).step + 1);
+  for (;; ++at.step) {
+    at.epoch = at.step / at.steps_per_epoch;
+    const bool watched = observer.watches(at);
+    // The rule may have to count all moves: it is asked after 2, 4, 8 ... steps.
+    if (!watched && !std::has_single_bit(uint64_t(at.step - first + 1))) continue;
+    const bool moved_again = phase.rule->moves_before(int(player), phase.own(at).step + 1) > moves;
+    if (watched || moved_again) return watched && !moved_again;
+  }
 }
 
 // Steps until the next update is done.
@@ -65,7 +80,8 @@ void StepRunner::write_record(StepProgram& of, int64_t ahead, size_t player) {
   program.set_scalar("mean", 1 / weights_together(setup_, layout_.train_size, now / group));
   program.set_scalar("epoch", double(in_phase.epoch));
   program.set_scalar(kStreamStart, begins_streams(position_.step_in_epoch + ahead, setup_.step.reset_period));
-  program.set_scalar("watched", observer_.watches(at) ? 1 : 0);
+  program.set_scalar("watched",
+                     (player == 0 ? observer_.watches(at) : is_watched_move(phase_, observer_, player, at)) ? 1 : 0);
   program.set_scalar("loss_scale", position_.loss_scale);
 }
 
@@ -81,13 +97,15 @@ bool StepRunner::next_batch(Program& program, int64_t ahead) try {
 // Starts at most so many steps of the programs. Returns how many. Players after the first move on its new weights.
 int64_t StepRunner::launch(std::vector<StepProgram>& now, int64_t most) {
   for (int64_t i = 0; i < most; ++i) {
+    bool watched = observer_.watches(progress(i));
     for (size_t player = 0; player < now.size(); ++player) {
       if (!phase_.moves(player, phase_.own(progress(i)).step)) continue;
       if (!next_batch(*now[player].program, i)) return i;
       write_record(now[player], i, player);
       now[player].program->run(uint64_t(position_.step + i));
+      watched = watched || (player > 0 && is_watched_move(phase_, observer_, player, progress(i)));
     }
-    if (observer_.watches(progress(i))) return i + 1;
+    if (watched) return i + 1;
   }
   return most;
 }
@@ -139,6 +157,10 @@ int64_t StepRunner::run(int64_t most) {
   const int64_t count = launch(all, most);
   if (count == 0) return 0;
   finish_players(phase_, all, progress(), count, observer_);
+  for (size_t player = 1; player < all.size(); ++player)
+    if (phase_.moves(player, phase_.own(progress(count - 1)).step) &&
+        is_watched_move(phase_, observer_, player, progress(count - 1)))
+      observer_.watched_move_ended(player, *all[player].program);
   const Progress last = progress(count - 1);
   const double loss_scale = position_.loss_scale;
   int64_t done = 0;

@@ -19,6 +19,8 @@ class StepObserver {
   // Whether the results of this step are looked at before another step begins.
   virtual bool watches(const Progress& step) const = 0;
   virtual void watched_step_ended(const Progress& step, double loss_scale, const Program& program) = 0;
+  // A player after the first has moved for the last time before a watched step ends, maybe in that step.
+  virtual void watched_move_ended(size_t player, const Program& program) { (void)player, (void)program; }
   // `step` counts from 0 through the whole run; the position is still before it.
   virtual void step_ended(int64_t step, double cost) = 0;
   // A player after the first has moved in that step.

@@ -216,6 +216,7 @@ void Trainer::open_files() {
   plan.begins = start_.position.step == 0;
   plan.run_folder = options.run_folder;
   plan.leads = setup_.leads();
+  plan.histograms_of_others = histograms_of_others(setup_);
   plan_callbacks(experiment, evaluations_->any(), plan);
   if (evaluations_->any()) plan.attributes.push_back({"", "evaluated", std::string(evaluations_->set_name())});
   if (checkpoints_.wanted()) check_names(options);

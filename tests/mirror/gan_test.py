@@ -97,8 +97,8 @@ class Game:
         func = self.rule["func"]
         cost = (d if self.wasserstein else np.log(1 - d) if func == "original" else -np.log(d)).mean()
         g = np.ones_like(d) if self.wasserstein else -1 / (1 - d) if func == "original" else -1 / d
-        gradients, _ = self.made.backward(self.judge.backward(g / count, kept_d)[1], kept)
-        self.made.p = self.rules[1].update(self.made.p, gradients, self.rules[1].base_rate(), moves, 0)
+        self.slopes, _ = self.made.backward(self.judge.backward(g / count, kept_d)[1], kept)
+        self.made.p = self.rules[1].update(self.made.p, self.slopes, self.rules[1].base_rate(), moves, 0)
         return cost
 
 
@@ -106,13 +106,13 @@ class Adversarial(support.Case):
     def close(self, got, expected, name, most=1e-9):
         self.assertLess(np.abs(got - expected).max() / max(1e-3, np.abs(expected).max()), most, name)
 
-    def train(self, rule, optimizer, noise_type, epochs=5):
+    def train(self, rule, optimizer, noise_type, epochs=5, **more):
         game = Game(rule, optimizer, noise_type)
         layers = [{"GenerativeAdversarial": {"name": "gan", "noise": [NOISE], "noise_type": noise_type,
                                              "generator": game.made.layers(), "discriminator": game.judge.layers()}}]
         self.write("s.yaml", json.dumps({"dataset": {"NPZ": {"path": "d.npz", "y_train": "", "y_test": ""}}, "layers": layers, "rule": {"Adversarial": rule},
                                          "optimizer": optimizer, "batch_size": BATCH, "epochs": epochs, "shuffle": False,
-                                         "datatype": "f64"}))
+                                         "datatype": "f64", **more}))
         self.neon("-r", str(SEED), "-eval", "1", "-s", "m.safetensors", "-o", "r.h5", "s.yaml")
         return game, {name: np.frombuffer(content).reshape(shape) for name, (kind, shape, content) in
                       support.tensors(self.path("m.safetensors"))[0].items() if kind == "F64"}
@@ -163,6 +163,37 @@ class Adversarial(support.Case):
         for name, values in whole.items():
             self.assertEqual(values.tobytes(), rest[name][2], name)
         self.assertLessEqual(max(abs(whole["d1/W"]).max(), abs(whole["d2/W"]).max()), 0.1)
+
+    def test_histograms_of_the_generator_are_of_its_last_move(self):
+        """Watched steps 4, 9, 14 and 19, and moves in every fourth step; also where a checkpoint stands between the two."""
+        rule, optimizer = {"func": "modified", "k": 4}, {"GradientDescentMomentum": {"learning_rate": 0.1}}
+        hist = {"Hist": {"every": 5, "tensors": ["dW", "W"], "ranges": True}}
+        game, _ = self.train(rule, optimizer, "normal", callbacks=[hist])
+        rows, moves, slopes = self.x.reshape(len(self.x), -1).astype(float), 0, {"g1": [], "g2": []}
+        for step in range(STEPS):
+            first = step % 4 * BATCH
+            x = rows[first:first + BATCH]
+            game.judge_step(x, step, step + 1)
+            if step % 4 == 3:
+                moves += 1
+                game.made_step(len(x), step, moves)
+            if step % 5 == 4:
+                for name, columns in slopes.items():
+                    columns.append(game.slopes[name[1:] + "/W"])
+        edges = np.array([-np.inf] + [-48.0 + i for i in range(1, 65)])
+
+        def check():
+            with h5py.File(self.path("r.h5")) as file:
+                self.assertEqual(sorted(file["hist"]), ["d1_W", "d1_dW", "d2_W", "d2_dW", "g1_W", "g1_dW", "g2_W", "g2_dW"])
+                for name, columns in slopes.items():
+                    counts = [np.histogram(np.rint(np.log2(np.abs(x))), edges)[0] for x in columns]
+                    np.testing.assert_array_equal(file[f"hist/{name}_dW"][:].T, counts, name)
+                    ends = np.array([[x.min(), x.max(), (x < 0).mean(), (x == 0).mean()] for x in columns])
+                    np.testing.assert_allclose(file[f"range/{name}_dW"][:].T, ends, rtol=1e-9, atol=1e-12)
+        check()
+        self.neon("-r", str(SEED), "-eval", "1", "-e", "2", "-s", "h.safetensors", "-o", "r.h5", "s.yaml")
+        self.neon("resume", "h.safetensors", "-e", "5")  # the move in step 7 is the checkpoint's
+        check()
 
     def test_a_sheet_has_what_the_generator_makes(self):
         game, found = self.train({"func": "modified"}, {"Adam": {}}, "normal", 1)
