@@ -26,6 +26,7 @@ TEST_CASE("trials are read back as they were written", "[search]") {
   trial.epochs = 2, trial.seconds = 1.5;
   Trial failed;
   failed.number = 2, failed.status = Trial::Status::diverged, failed.cause = "the cost is NaN";
+  failed.of_spec = true;
   {
     TrialFolder written(path, settings("random"));
     written.set_objective({"Accuracy", true});
@@ -42,6 +43,8 @@ TEST_CASE("trials are read back as they were written", "[search]") {
   CHECK(one.status == trial.status);
   CHECK(one.seed == 77);
   CHECK(read.trials()[1].cause == "the cost is NaN");
+  CHECK(read.trials()[1].of_spec);
+  CHECK_FALSE(one.of_spec);
   CHECK_FALSE(read.trials()[1].objective);
   CHECK(read.objective().rises);
   CHECK(read.best() == nullptr);  // no trial was trained to its end
