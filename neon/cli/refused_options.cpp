@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "neon/cli/arguments.h"
 #include "neon/core/error.h"
 #include "neon/core/params.h"
 #include "neon/train/options.h"
@@ -96,6 +97,17 @@ void refuse_list_of_devices(const std::vector<std::string>& given) {
   }
 }
 
+// Letters that were flags in 0.9, and take a value here.
+void refuse_spec_as_value(const std::vector<std::string>& given) {
+  for (size_t i = 0; i + 1 < given.size(); ++i) {
+    const bool type = given[i] == "-d", options = given[i] == "-c" && std::ranges::count_if(given, is_spec) == 1;
+    if ((!type && !options) || !is_spec(given[i + 1])) continue;
+    fail(ErrorKind::config, "option ", given[i], " takes ", type ? "a type, as f16" : "a file of options", ", and ",
+         printable(given[i + 1]), " is a spec; ", given[i], " of neon 0.9, ",
+         type ? "a debugger of Python" : "for Nervana's cloud", ", has no counterpart: leave it out");
+  }
+}
+
 bool takes_integer(const std::string& letter) {
   return std::ranges::any_of(all_options(), [&](const Option& option) {
     return option.holder == Holder::run && option.flags.starts_with(letter + ",") &&
@@ -107,6 +119,7 @@ bool takes_integer(const std::string& letter) {
 
 void parse(CLI::App& app, const std::vector<std::string>& arguments) {
   refuse_list_of_devices(arguments);
+  refuse_spec_as_value(arguments);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {

@@ -46,6 +46,11 @@ class Usage(Case):
                 ("-t", "a debugger of Python"), ("--integration", "neon 0.9's own tests"), ("--log_token", "Nervana's cloud"):
             self.refused(2, option, self.spec(), says=f"neon: unknown option '{option}'; ")
             self.refused(2, option, self.spec(), says=told)
+        for option, told in ("-d", "takes a type, as f16, and s.yaml is a spec; -d of neon 0.9, a debugger of Python"), \
+                ("-c", "takes a file of options, and s.yaml is a spec; -c of neon 0.9, for Nervana's cloud"):
+            self.refused(2, option, self.spec(), says=[told, "has no counterpart: leave it out"])
+        self.write("o.yaml", "epochs: 2\n")  # a file of options may have this name
+        self.assertIn("trained 2 epochs", self.neon("-c", "o.yaml", self.spec()).out)
         for given in (["-g", "nervanagpu4", "-i", "2", "3", "4", "5", self.spec()], [self.spec(), "-i", "2", "3", "4", "5"]):
             self.refused(2, *given, says="neon: option -i takes one number, the first GPU's: -i 2 -m 4 trains on 4 GPUs\n")
 
