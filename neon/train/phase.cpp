@@ -112,7 +112,7 @@ std::string lost_steps_text(const RunSetup& setup, const PhaseSpan& span) {
 
 std::vector<std::vector<StepGraph::Histogram>> histograms_of_others(const RunSetup& setup) {
   std::vector<std::vector<StepGraph::Histogram>> out;
-  if (setup.step.histograms.empty()) return out;
+  if (setup.step.histograms.empty() && !setup.step.gradient_norm) return out;
   const Phase phase = training_phase(setup, setup.phases.back());
   for (int player = 1; player < phase.players(); ++player)
     out.push_back(phase.graph(setup.step.batch, setup.layout, player).histograms);

@@ -43,7 +43,7 @@ FeedOptions feed_options(const RunSetup& setup, const Phase& phase, uint64_t see
 // a checkpoint has them; setup.of_earlier_phases becomes known. Throws a config error where phases do not fit together.
 std::vector<StepGraph> graphs_of_phases(RunSetup& setup, Variables& variables);
 
-// The histograms in the steps of the last phase's players after the first.
+// The histograms in the steps of the last phase's players after the first, where callbacks look at gradients.
 std::vector<std::vector<StepGraph::Histogram>> histograms_of_others(const RunSetup& setup);
 
 // The lengths of batches and the padding of the first epoch, where the run has buckets.

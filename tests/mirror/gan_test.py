@@ -164,12 +164,12 @@ class Adversarial(support.Case):
             self.assertEqual(values.tobytes(), rest[name][2], name)
         self.assertLessEqual(max(abs(whole["d1/W"]).max(), abs(whole["d2/W"]).max()), 0.1)
 
-    def test_histograms_of_the_generator_are_of_its_last_move(self):
+    def test_gradients_of_the_generator_are_of_its_last_move(self):
         """Watched steps 4, 9, 14 and 19, and moves in every fourth step; also where a checkpoint stands between the two."""
         rule, optimizer = {"func": "modified", "k": 4}, {"GradientDescentMomentum": {"learning_rate": 0.1}}
         hist = {"Hist": {"every": 5, "tensors": ["dW", "W"], "ranges": True}}
-        game, _ = self.train(rule, optimizer, "normal", callbacks=[hist])
-        rows, moves, slopes = self.x.reshape(len(self.x), -1).astype(float), 0, {"g1": [], "g2": []}
+        game, _ = self.train(rule, optimizer, "normal", callbacks=[hist, {"GradientNorm": {"every": 5}}])
+        rows, moves, slopes, norms = self.x.reshape(len(self.x), -1).astype(float), 0, {"g1": [], "g2": []}, []
         for step in range(STEPS):
             first = step % 4 * BATCH
             x = rows[first:first + BATCH]
@@ -180,6 +180,7 @@ class Adversarial(support.Case):
             if step % 5 == 4:
                 for name, columns in slopes.items():
                     columns.append(game.slopes[name[1:] + "/W"])
+                norms.append(np.sqrt(sum((g ** 2).sum() for g in game.slopes.values())))
         edges = np.array([-np.inf] + [-48.0 + i for i in range(1, 65)])
 
         def check():
@@ -190,6 +191,7 @@ class Adversarial(support.Case):
                     np.testing.assert_array_equal(file[f"hist/{name}_dW"][:].T, counts, name)
                     ends = np.array([[x.min(), x.max(), (x < 0).mean(), (x == 0).mean()] for x in columns])
                     np.testing.assert_allclose(file[f"range/{name}_dW"][:].T, ends, rtol=1e-9, atol=1e-12)
+                np.testing.assert_allclose(file["gradient/generator_norm"][:], norms, rtol=1e-6)  # kept in f32
         check()
         self.neon("-r", str(SEED), "-eval", "1", "-e", "2", "-s", "h.safetensors", "-o", "r.h5", "s.yaml")
         self.neon("resume", "h.safetensors", "-e", "5")  # the move in step 7 is the checkpoint's
