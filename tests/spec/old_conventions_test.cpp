@@ -204,6 +204,25 @@ TEST_CASE("0.9: pooling over maps, and batch norm behind filters of each place, 
                "{BatchNorm: {eps: 0.000001, name: c_bnorm}}, {Activation: {transform: Rectlin}}]}}"));
 }
 
+TEST_CASE("0.9: biases of each pixel stay before batch norm, which takes off the mean of a map") {
+  OldParts parts;
+  parts.dataset = "!obj:datasets.ToyImages {}";
+  parts.data = "is_local: True, nofm: 3, ofmshape: [32, 32]";
+  parts.init = "!obj:params.UniformValGen {bias_init: 1}";
+  const auto layers = [&](const std::string& keys) {
+    parts.layers = "!obj:layers.ConvLayer {name: c, weight_init: *w, lrule_init: *r, fshape: [5, 5], nofm: 8, " + keys +
+                   "batch_norm: True}, !obj:layers.FCLayer {nout: 10, activation: !obj:transforms.Softmax {}},";
+    return parts.part("layers");
+  };
+  CHECK_THAT(layers("shared_bias: False, "),
+             Contains("init: Uniform, bias: {Constant: 1}, shared_bias: false}}, {BatchNorm: {"));
+  CHECK_FALSE(has_note(parts.spec(), "no bias beside batch norm"));
+  CHECK_THAT(layers("shared_bias: False, local_conv: True, "), Contains("{Sequential: {layers: [{Local: {name: c, "));
+  CHECK_THAT(parts.part("layers"), Contains("bias: {Constant: 1}") && Contains("{BatchNorm: "));
+  CHECK_THAT(layers(""), !Contains("Constant: 1"));
+  CHECK(has_note(parts.spec(), "no bias beside batch norm"));
+}
+
 TEST_CASE("0.9: synthetic sets ignored sample_pct") {
   OldParts parts;
   parts.data = "nout: 9";

@@ -44,8 +44,10 @@ void finish_old_weights(OldTranslation& t, const OldObject& object, OldResult& o
   out.set("init", init ? t.object(*init, "initializer") : usual_old_init(where));
   const bool batch_norm = t.truth_of(object, "batch_norm", false);
   const auto bias = init && init->is_map() ? init->find("bias_init") : std::nullopt;
-  const bool has_bias = can_have_bias && bias && !bias->is_null();
-  if (has_bias && batch_norm)
+  const bool asks_for_bias = can_have_bias && bias && !bias->is_null();
+  // Batch norm takes off the mean of a map, and so a bias of the whole map, but none of each pixel.
+  const bool has_bias = asks_for_bias && (!batch_norm || !t.truth_of(object, "shared_bias", true));
+  if (asks_for_bias && !has_bias)
     t.remark(where, "no bias beside batch norm: batch norm takes it away with the mean, so no output changes");
   else if (has_bias) out.set("bias", Setting::map({{"Constant", t.plain(*bias), bias->where()}}, bias->where()));
   else if (can_have_bias && !batch_norm && out.name != "RBM")
@@ -63,7 +65,7 @@ void finish_old_weights(OldTranslation& t, const OldObject& object, OldResult& o
   rules.layer = t.name_of(out, where);
   rules.weights = rule && !rule->is_null() ? translate_old_rule(t, *rule) : usual_old_rule(where);
   if (bias_rule && !bias_rule->is_null()) rules.bias = translate_old_rule(t, *bias_rule);
-  rules.has_bias = has_bias && !batch_norm;
+  rules.has_bias = has_bias;
   rules.has_batch_norm = batch_norm;
   if (!rules.bias.is_null() && !rules.has_bias && out.name != "RBM")
     t.remark(bias_rule->where(), "'brule_init' is left out: the layer has no bias");

@@ -56,7 +56,8 @@ void finish_convolution(OldTranslation& t, const OldObject& object, OldResult& o
     out.set("shared_bias", Setting::scalar("false", object.where_of("shared_bias")));
   }
   t.remark(object.node.where(), kOutputSizes);
-  if (out.name == "Local" && out.params.find("batch_norm")) put_norm_behind(object.node.where(), out);
+  const bool apart = out.name == "Local" || out.params.find("bias");
+  if (apart && out.params.find("batch_norm")) put_norm_behind(object.node.where(), out);
 }
 
 void finish_pooling(OldTranslation& t, const OldObject& object, OldResult& out) {
