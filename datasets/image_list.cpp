@@ -152,7 +152,6 @@ void read_list(List& list, const ListTargets& targets, const std::string& header
            unclear_header(text("its class ", in_quotes(head->label), " is the class of another line")));
     out.push_back(std::move(entry));
   }
-  if (list.cells) list.cells->check_groups(reader);
 }
 
 // The classes of a set's lists.
@@ -295,6 +294,8 @@ class ImageList : public Parametrized<Dataset, ListParams> {
       if (test->cells && !named && test->cells->table().names != train.cells->table().names)
         fail(ErrorKind::data, test->path, ": its columns are not those of ", train.path, " (the names differ)");
     }
+    for (const List* const list : {&train, test ? &*test : nullptr})
+      if (list && list->cells) list->cells->check_groups(list->reader(), context);
     check_unique(entries);
     if (!params.targets.empty()) several = take_targets(train, test, entries, context, out);
     else ListLabels(params, entries).fill(context.some_classes ? 1 : least_classes(), out);

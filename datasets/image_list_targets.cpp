@@ -58,6 +58,7 @@ void ListCells::add(const CsvReader& reader, const std::vector<CsvCell>& cells) 
   for (size_t k = 0; k < table_.target_columns.size(); ++k) {
     const CsvCell& cell = cells[table_.target_columns[k]];
     const bool has_comma = table_.decimal == ',' && is_number_[k];
+    if (is_number_[k]) seen_[k].add(cell.text, cell.at, table_.decimal);
     std::string own = has_comma ? with_point(reader, cell, k) : std::string(cell.text);
     table_.unescaped.push_back({std::make_unique<const std::string>(std::move(own)), cell.at});
     table_.targets[k].push_back(*table_.unescaped.back().text);
@@ -69,17 +70,18 @@ std::string ListCells::with_point(const CsvReader& reader, const CsvCell& cell, 
   double value = 0;
   if (out.find('.') != out.npos && parse_number(out, value))
     reader.fail_at(cell.at, text(table_.target_text(k), ": ", point_among_commas(out)));
-  seen_[k].add(cell.text, cell.at, ',');
   const size_t comma = out.find(',');
   if (comma != out.npos && parse_number(out, value, ',')) out[comma] = '.';
   return out;
 }
 
-void ListCells::check_groups(const CsvReader& reader) const {
+void ListCells::check_groups(const CsvReader& reader, const DataContext& context) const {
+  const char mark = table_.decimal;
+  if (mark == '.' && !context.targets.empty()) return;  // a net that was trained before took them as decimals
   for (size_t k = 0; k < seen_.size(); ++k)
     if (seen_[k].are_unclear())
-      reader.fail_at(seen_[k].place, text(table_.target_text(k), ": ", seen_[k].question(','),
-                                          ", and decimals in every row, as 366,0"));
+      reader.fail_at(seen_[k].place, text(table_.target_text(k), ": ", seen_[k].question(mark),
+                                          ", and decimals in every row, as 366", mark, "0"));
 }
 
 std::string ListCells::left_out() const {

@@ -27,8 +27,8 @@ class ListCells {
             const std::vector<CsvCell>& head, bool is_header);
   // Throws a data error for a line of more or fewer cells than the first, and for a decimal point among decimal commas.
   void add(const CsvReader& reader, const std::vector<CsvCell>& cells);
-  // Throws a data error where decimal commas may stand between groups of three digits.
-  void check_groups(const CsvReader& reader) const;
+  // Throws a data error where the marks of decimals may stand between groups of three digits, as in 3.518 beside 366.
+  void check_groups(const CsvReader& reader, const DataContext& context) const;
   const Table& table() const { return table_; }
   // Reads the file, so that messages tell places in it.
   void know_file() { table_.file = std::make_shared<TextFile>(table_.path); }
@@ -40,7 +40,7 @@ class ListCells {
   std::string with_point(const CsvReader& reader, const CsvCell& cell, size_t k);
   Table table_;
   std::vector<bool> is_number_;    // by target
-  std::vector<SeenNumbers> seen_;  // by target, of a list with decimal commas
+  std::vector<SeenNumbers> seen_;  // by target
 };
 
 // The targets of all images, those of the training list first.

@@ -101,6 +101,21 @@ class ImageTargets(Case):
         self.refused(3, "check", "s.yaml", says=["list.csv:6:", "the target 'age': '3,518' may be 3518, as its other numbers are whole and below 1000",
                                                  "and decimals in every row, as 366,0"])
 
+    def test_points_may_be_those_of_thousands(self):
+        self.write_lists()
+        lines = self.read("list.csv").decode().splitlines()
+        cells = [line.split(",") for line in lines[1:]]
+        def write(ages):
+            self.write("list.csv", "\n".join([lines[0], *(",".join([c[0], age, *c[2:]]) for c, age in zip(cells, ages))]) + "\n")
+        ages = ["3.518" if i == 4 else str(300 + i) for i in range(30)]
+        write([age + ".0" * (age != "3.518") for age in ages])
+        self.neon("-r", "1", "-s", "m", self.write("s.yaml", SPEC))
+        result = self.neon("eval", "m").out
+        write(ages)
+        self.refused(3, "check", "s.yaml", says=["list.csv:6:", "the target 'age': '3.518' may be 3518, as its other numbers are whole and below 1000",
+                                                 "and decimals in every row, as 366.0"])
+        self.assertEqual(self.neon("eval", "m").out, result)
+
     def test_the_worst_samples_are_those_of_the_highest_cost(self):
         del self.environment["NEON_NO_RUN_FOLDER"]
         parts = self.write_lists()
