@@ -10,7 +10,7 @@
 #include "neon/cli/arguments.h"
 #include "neon/cli/conversion_notes.h"
 #include "neon/cli/data_checks.h"
-#include "neon/cli/known_columns.h"
+#include "neon/cli/kept_parameters.h"
 #include "neon/cli/rank_process.h"
 #include "neon/cli/slow_note.h"
 #include "neon/cli/verb.h"
@@ -129,7 +129,7 @@ OpenedRun open_checkpoint(const CommandLine& line, const std::string& path) {
   Problems problems;
   for (const std::string& assignment : line.overrides) apply_override(root, assignment, problems);
   problems.throw_if_any();
-  check_columns_stay(out, before);
+  check_kept_parameters(out, before);
   out.experiment = std::make_unique<Experiment>(root);
   return out;
 }

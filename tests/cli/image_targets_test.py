@@ -116,6 +116,12 @@ class ImageTargets(Case):
                                                  "and decimals in every row, as 366.0"])
         self.assertEqual(self.neon("eval", "m").out, result)
 
+    def test_the_units_of_a_checkpoint_stay(self):
+        self.write_lists()
+        self.neon("-r", "1", "-s", "m", self.write("s.yaml", SPEC))
+        for verb in ["eval", "m"], ["resume", "-e", "2", "m"]:
+            self.refused(2, *verb, "--set", "dataset.standardize=false", says="--set dataset.standardize: the checkpoint has the units of the targets")
+
     def test_the_worst_samples_are_those_of_the_highest_cost(self):
         del self.environment["NEON_NO_RUN_FOLDER"]
         parts = self.write_lists()

@@ -46,6 +46,16 @@ batch_size: 8
             self.assertIn("note: the test set is not the run's: then 20 test samples", self.neon("eval", "m.safetensors").err)
             os.remove(self.path("colours/test/red/100.png"))
 
+    def test_the_numbers_of_the_pixels_stay(self):
+        write_colours(self)
+        net = ("layers: [Affine: {nout: 2, activation: Softmax}]\ncost: CrossEntropyMulti\noptimizer: {SGD: {learning_rate: 0.01}}\n"
+               "batch_size: 16\nepochs: 1\n")
+        self.neon("-r", "1", "-s", "m.safetensors", self.write("s.yaml", "dataset: {ImageFolder: {path: colours}}\n" + net))
+        for key, value in ("dataset.normalize", "false"), ("normalize", "true"), ("normalize", "{mean: [0, 0, 0], std: [1, 1, 1]}"):
+            for verb in ["eval", "m.safetensors"], ["resume", "-e", "2", "m.safetensors"], ["predict", "m.safetensors", "colours/test"]:
+                self.refused(2, *verb, "--set", f"{key}={value}", says=[f"--set {key}: the checkpoint has the numbers of the pixels as the net was trained with them", "they stay so"])
+        self.neon("eval", "m.safetensors", "--set", "dataset.normalize=true", "--set", "normalize=false")
+
     def test_evaluations_are_as_many_as_their_time_allows(self):
         """Every epoch, where that takes less than a tenth of the time; an image of two views takes two."""
         write_colours(self)  # 20 to 80

@@ -60,6 +60,16 @@ class TextSamples(Case):
         self.write("named.csv", cells([("id", "review", "by"), *(("7", text, "me") for text in TEXTS)], ","))
         self.assertEqual(self.rows("named.csv", "--set", "dataset.TextClasses.text=review"), expected)
 
+    def test_the_tokens_of_a_checkpoint_stay(self):
+        self.write("m.txt", "a b\n")
+        before = self.read("t.safetensors")
+        for name, value in ("vocabulary_size", "9"), ("max_vocab_size", "9"), ("min_count", "2"), ("merges", "m.txt"), ("vocabulary", "m.txt"):
+            for verb in ["eval"], ["resume", "-e", "4"]:
+                self.refused(2, *verb, "t.safetensors", "--set", f"dataset.{name}={value}",
+                             says=[f"--set dataset.{name.replace('max_vocab', 'vocabulary')}: the checkpoint has the tokens of the texts", "they stay so; leave it out"])
+        self.assertEqual(self.read("t.safetensors"), before)
+        self.neon("resume", "t.safetensors", "-e", "4", "--set", "dataset.min_count=1")
+
     def test_a_table_by_stdin_names_its_columns(self):
         expected = self.rows("lines.txt")
         for name in "t.csv", "other.csv", "semicolons.csv":
