@@ -198,7 +198,8 @@ std::string write_predicted_sheet(const Tensor& samples, const Tensor& y, const 
   const int64_t area = stored.sample[1] * stored.sample[2];
   const bool pixels = have_pixels(stored) && outputs == stored.classes * area;
   const Shape image = outputs % area == 0 ? Shape{outputs / area, stored.sample[1], stored.sample[2]} : Shape();
-  const bool other = shows_outputs(stored) && !pixels && are_drawn(image) && image != stored.sample;
+  const bool other =
+      shows_outputs(stored) && !pixels && are_drawn(image) && (image != stored.sample || stored.has_target_arrays);
   if (!pixels && !other && !reconstructs(stored, outputs)) {
     write_sample_sheet(samples, stored, file);
     return "";

@@ -41,6 +41,21 @@ void say_texts(const Setting& spec, StoredData& out) {
   out.texts_are_files = is_tar_name(path) || !(ends(".csv") || ends(".tsv") || ends(".txt") || ends(".gz"));
 }
 
+bool is_true(const Setting* value) { return value && value->is_scalar() && value->value == "true"; }
+
+// Whether the last phase compares outputs with targets of their own, as arrays have them: not with the samples.
+bool has_target_arrays(const Setting& spec) {
+  const Setting *const set = spec.find("dataset"), *const phases = spec.find("phases");
+  if (!set || !set->is_map() || set->entries.size() != 1 || is_true(parameter_of_data(spec, "autoencoder")))
+    return false;
+  if (phases && phases->is_list() && !phases->items.empty() && is_true(phases->items.back().find("reconstruct")))
+    return false;
+  const std::string& name = set->entries[0].key;
+  std::string targets;
+  take_text(spec, name == "NPY" ? "targets" : "y_train", targets);
+  return name == "HDF5" || ((name == "NPY" || name == "NPZ") && !targets.empty());
+}
+
 }  // namespace
 
 StoredData stored_data(const StoredRun& run, const Setting& spec) {
@@ -64,6 +79,7 @@ StoredData stored_data(const StoredRun& run, const Setting& spec) {
     Problems ignored;
     Value_of<TextColumns>::read(*text, out.texts.text, {}, ignored);
   }
+  out.has_target_arrays = has_target_arrays(spec);
   say_texts(spec, out);
   return out;
 }

@@ -22,7 +22,8 @@ struct StoredData : SampleMeaning {
   // The most steps that the spec takes of a text or sequence, 0: all; or without a value: those to train with.
   std::optional<int64_t> most_steps;
   std::string series_array = "input";  // WindowsParams::array
-  int64_t rows_ahead = 1;              // from the last row of a window to the one that it is named after
+  bool has_target_arrays = false;  // which may be images; otherwise targets of images without classes are the images
+  int64_t rows_ahead = 1;          // from the last row of a window to the one that it is named after
 };
 // `spec`: the run's, as --set has it.
 StoredData stored_data(const StoredRun& run, const Setting& spec);
