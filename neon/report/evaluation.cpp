@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "neon/core/error.h"
+#include "neon/train/run_folder.h"
 #include "neon/train/terminal.h"
 
 namespace neon {
@@ -175,49 +176,72 @@ void add_cells(const Found& one, const std::string& begin, std::vector<std::pair
     if (one.has(side)) cells.emplace_back(begin + side, values_text(one.at(side)));
 }
 
-// A row for each sample, with the columns of the first one.
-void add_rows(const Found& list, ReportedSamples& out) {
-  for (const Found& one : list.items()) {
-    std::vector<std::pair<std::string, std::string>> cells = {
-        {"sample", one.has("file") ? one.at("file").words() : std::to_string(one.at("sample").whole())}};
-    if (one.has("cost")) cells.emplace_back("cost", share_text(one.at("cost").real()));
-    add_cells(one, "", cells);
-    if (one.has("targets"))
-      for (const auto& [name, target] : one.at("targets").entries()) add_cells(target, name + ": ", cells);
-    std::vector<std::string> heads, row;
-    for (const auto& [head, cell] : cells) heads.push_back(head), row.push_back(cell);
-    if (out.rows.empty()) out.heads = heads;
-    if (heads != out.heads) one.wrong("it has other keys than the first sample");
-    out.rows.push_back(std::move(row));
-  }
+// A row for a sample, with the columns of the first one.
+void add_row(const Found& one, ReportedSamples& out) {
+  std::vector<std::pair<std::string, std::string>> cells = {
+      {"sample", one.has("file") ? one.at("file").words() : std::to_string(one.at("sample").whole())}};
+  if (one.has("cost")) cells.emplace_back("cost", share_text(one.at("cost").real()));
+  add_cells(one, "", cells);
+  if (one.has("targets"))
+    for (const auto& [name, target] : one.at("targets").entries()) add_cells(target, name + ": ", cells);
+  std::vector<std::string> heads, row;
+  for (const auto& [head, cell] : cells) heads.push_back(head), row.push_back(cell);
+  if (out.rows.empty()) out.heads = heads;
+  if (heads != out.heads) one.wrong("it has other keys than the first sample");
+  out.rows.push_back(std::move(row));
 }
 
-// Captions name the true class, the predicted one and its output, or give targets and outputs of values.
-ReportedSamples samples_of(const Found& file, const char* key) {
-  ReportedSamples out;
-  if (!file.has(key)) return out;
-  add_rows(file.at(key), out);
-  for (const Found& one : file.at(key).items()) {
-    std::vector<std::string>& lines = out.captions.emplace_back();
-    if (!one.has("class")) {
-      lines.push_back(one.has("file") ? one.at("file").words() : text("sample ", one.at("sample").whole()));
-      if (one.has("cost")) lines.push_back(text("cost ", share_text(one.at("cost").real())));
-      add_sides(one, "", lines);
-      if (one.has("targets"))
-        for (const auto& [name, target] : one.at("targets").entries()) add_sides(target, name + ": ", lines);
-      continue;
-    }
-    const std::string of = one.at("class").words(), predicted = one.at("predicted").words();
-    lines.push_back(of);
-    lines.push_back(of == predicted ? "right" : text("taken for ", predicted));
-    if (one.has("output")) lines.push_back(text("output ", share_text(one.at("output").real())));
+// The true class, the predicted one and its output, or targets and outputs of values.
+std::vector<std::string> caption_of(const Found& one) {
+  std::vector<std::string> lines;
+  if (!one.has("class")) {
+    lines.push_back(one.has("file") ? one.at("file").words() : text("sample ", one.at("sample").whole()));
+    if (one.has("cost")) lines.push_back(text("cost ", share_text(one.at("cost").real())));
+    add_sides(one, "", lines);
+    if (one.has("targets"))
+      for (const auto& [name, target] : one.at("targets").entries()) add_sides(target, name + ": ", lines);
+    return lines;
   }
+  const std::string of = one.at("class").words(), predicted = one.at("predicted").words();
+  lines.push_back(of);
+  lines.push_back(of == predicted ? "right" : text("taken for ", predicted));
+  if (one.has("output")) lines.push_back(text("output ", share_text(one.at("output").real())));
+  return lines;
+}
+
+// The picture of a damaged sample stays in its place, with a caption that says so. One warning names the first, and
+// counts all.
+ReportedSamples samples_of(const Found& file, const char* key, std::vector<std::string>& warnings) {
+  ReportedSamples out;
+  std::string first;
+  int64_t damaged = 0;
+  const auto guarded = [&](auto&& work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      if (damaged++ == 0) first = error.what();
+    }
+  };
+  if (file.has(key))
+    guarded([&] {
+      for (const Found& one : file.at(key).items()) {
+        out.captions.push_back({text("damaged in ", kEvaluationFile)});
+        guarded([&] {
+          std::vector<std::string> caption = caption_of(one);
+          add_row(one, out);
+          out.captions.back() = std::move(caption);
+        });
+      }
+    });
+  if (damaged > 1) first += text("; ", damaged, " samples of '", key, "' are damaged");
+  if (damaged > 0) warnings.push_back(first);
   return out;
 }
 
 }  // namespace
 
-ReportedEvaluation read_evaluation(std::string_view content, const std::string& path) {
+ReportedEvaluation read_evaluation(std::string_view content, const std::string& path,
+                                   std::vector<std::string>& warnings) {
   const Json parsed = Json::parse(content, nullptr, false);
   const Found file(parsed, "", path);
   if (!parsed.is_object()) file.wrong("it is no JSON object");
@@ -228,8 +252,8 @@ ReportedEvaluation read_evaluation(std::string_view content, const std::string& 
                   {"reports", file.has("report") ? reports_of(file.at("report")) : PageJson::array()}};
   for (const auto& [name, value] : file.at("results").entries()) out["results"][name] = value.real();
   ReportedEvaluation evaluation{out.dump(-1, ' ', false, PageJson::error_handler_t::replace),
-                                samples_of(file, "worst"),
-                                samples_of(file, "predictions"),
+                                samples_of(file, "worst", warnings),
+                                samples_of(file, "predictions", warnings),
                                 0,
                                 0,
                                 ""};

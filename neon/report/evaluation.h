@@ -21,7 +21,9 @@ struct ReportedEvaluation {
   std::string beside;             // that picture's part beside the sample: "its reconstruction"
 };
 
-// Throws a data error that names the place where the content is not that of neon's.
-ReportedEvaluation read_evaluation(std::string_view content, const std::string& path);
+// Throws a data error that names the place where the content is not that of neon's. A sample that is damaged is a
+// warning, and has no row.
+ReportedEvaluation read_evaluation(std::string_view content, const std::string& path,
+                                   std::vector<std::string>& warnings);
 
 }  // namespace neon

@@ -162,7 +162,7 @@ RunViews views_of_folder(const std::string& folder, const PictureLimits& limits,
   const std::string path = join_path(folder, kEvaluationFile);
   if (is_file(path))
     guarded(warnings, [&] {
-      const ReportedEvaluation evaluation = read_evaluation(read_file(path, kMostBytes), path);
+      const ReportedEvaluation evaluation = read_evaluation(read_file(path, kMostBytes), path, warnings);
       out.evaluation = evaluation.json;
       if (is_older(path, checkpoint)) out.evaluation_note = "The checkpoint is newer than this evaluation.";
       add_samples(folder, evaluation, image.sample, limits, out, warnings);

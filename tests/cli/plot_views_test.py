@@ -293,7 +293,6 @@ class Views(support.Case):
             (lambda out: out["report"]["confusion"].pop(), "at report.confusion: a row for each of 2 classes is expected"),
             (lambda out: out["report"]["confusion"][0].__setitem__(0, "x"), "at report.confusion[0][0]: a whole number is expected"),
             (lambda out: out.__setitem__("results", []), "at results: an object is expected"),
-            (lambda out: out["worst"][0].__setitem__("class", 3), "at worst[0].class: a text is expected"),
         ]:
             broken = json.loads(json.dumps(whole))
             change(broken)
@@ -302,6 +301,11 @@ class Views(support.Case):
             self.assertIn("warning: runs/s-1/eval.json: " + says, err)
             self.assertNotIn("warning: warning", err)
             self.assertIsNone(page_data(self, "r.html")[0]["runs"][0]["evaluation"])
+        broken = json.loads(json.dumps(whole))
+        broken["worst"][0]["class"] = 3
+        self.write("runs/s-1/eval.json", json.dumps(broken))
+        self.assertIn("warning: runs/s-1/eval.json: at worst[0].class: a text is expected", self.neon("plot", "runs/s-1", "-o", "r.html").err)
+        self.assertEqual(page_data(self, "r.html")[0]["runs"][0]["evaluation"]["samples"], whole["samples"])
         self.write("runs/s-1/eval.json", "{")
         self.assertIn("it is no JSON object", self.neon("plot", "runs/s-1", "-o", "r.html").err)
         self.write("runs/s-1/eval.json", json.dumps(whole))
@@ -337,6 +341,15 @@ class Views(support.Case):
         self.write("runs/s-1/eval.json", json.dumps(json.loads(self.read("runs/s-1/eval.json")) | broken))
         self.assertIn("warning: runs/s-1/eval.json: at worst[1]: it has other keys than the first sample; neon writes",
                       self.neon("plot", "runs/s-1", "-o", "r.html").err)
+        evaluation = page_data(self, "r.html")[0]["runs"][0]["evaluation"]
+        self.assertEqual([table["rows"] for table in evaluation["tables"]], [predictions["rows"], worst["rows"][:1]])
+        broken = {"worst": [3, *stored[:2], {}], "predictions": "none"}
+        self.write("runs/s-1/eval.json", json.dumps(json.loads(self.read("runs/s-1/eval.json")) | broken))
+        err = self.neon("plot", "runs/s-1", "-o", "r.html").err
+        self.assertRegex(err, r"(?m)^warning: runs/s-1/eval.json: at worst\[0\]: .*; 2 samples of 'worst' are damaged$")
+        self.assertIn("warning: runs/s-1/eval.json: at predictions: a list is expected", err)
+        evaluation = page_data(self, "r.html")[0]["runs"][0]["evaluation"]
+        self.assertEqual([table["rows"] for table in evaluation["tables"]], [worst["rows"][:2]])
 
     def test_an_evaluation_older_than_the_checkpoint(self):
         train(self)
