@@ -26,7 +26,7 @@ constexpr int kTextWidth = 100;
 constexpr int64_t kUsualPort = 8470;
 
 // Paths named on the line, otherwise that of the newest run here. All are there.
-std::vector<std::string> plotted_paths(const CommandLine& line) {
+std::vector<PlottedPath> plotted_paths(const CommandLine& line) {
   const std::string usage = text("; usage: ", usage_of(*find_verb(line.verb)));
   std::vector<std::string> paths = line.operands;
   if (paths.empty()) paths.push_back(newest_checkpoint({kRunMetricsFile}));
@@ -52,9 +52,10 @@ void note_runs_without_curves(const std::vector<ReportedRun>& runs) {
 }
 
 // Serves the runs until Ctrl-C. They are read anew for each answer, from the files that the command line names.
-void serve_runs(const CommandLine& line, const std::vector<std::string>& paths) {
+void serve_runs(const CommandLine& line, std::vector<PlottedPath> paths) {
   print_each_message_once();
   const std::vector<ReportedRun> begun = plotted_runs(line, paths, true);
+  for (PlottedPath& path : paths) path.found = false;  // the page keeps these runs
   note_runs_without_curves(begun);
   LiveViews views(line, begun);
   const auto now = [&] {
@@ -89,9 +90,9 @@ int run_plot(const CommandLine& line) {
   const std::string page = line.run().output_file;
   const bool csv = line.of_verb.csv;
   const std::string& png = line.of_verb.png;
-  const std::vector<std::string> paths = plotted_paths(line);
+  std::vector<PlottedPath> paths = plotted_paths(line);
   check_plot_options(line.of_verb, page);
-  if (line.of_verb.live) return serve_runs(line, paths), 0;
+  if (line.of_verb.live) return serve_runs(line, std::move(paths)), 0;
   const std::vector<ReportedRun> runs = plotted_runs(line, paths, !page.empty() || !png.empty());
   note_runs_without_curves(runs);
   if (csv) write_curve_table(runs, [](const std::string& record) { print_record(record); });

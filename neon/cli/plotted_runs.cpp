@@ -39,8 +39,8 @@ int64_t number_of_run(const std::string& folder) {
 
 }  // namespace
 
-std::vector<std::string> with_runs_of_folders(const std::vector<std::string>& paths) {
-  std::vector<std::string> out;
+std::vector<PlottedPath> with_runs_of_folders(const std::vector<std::string>& paths) {
+  std::vector<PlottedPath> out;
   for (const std::string& path : paths) {
     std::vector<std::string> inside;
     std::error_code ignored;
@@ -49,8 +49,8 @@ std::vector<std::string> with_runs_of_folders(const std::vector<std::string>& pa
         if (is_run(entry.path())) inside.push_back(entry.path().string());
     std::ranges::sort(inside, {},
                       [](const std::string& run) { return std::tuple(name_of_run(run), number_of_run(run), run); });
-    if (inside.empty()) inside = {path};
-    out.insert(out.end(), inside.begin(), inside.end());
+    if (inside.empty()) out.push_back({path, false});
+    for (const std::string& run : inside) out.push_back({run, true});
   }
   return out;
 }
@@ -68,15 +68,40 @@ bool is_checkpoint(const std::string& path) {
   return length < uint64_t(file.size()) && begin[8] == '{';
 }
 
-std::vector<ReportedRun> plotted_runs(const CommandLine& line, const std::vector<std::string>& paths, bool views) {
-  std::vector<std::string> metrics, warnings;
-  for (const std::string& path : paths)
+namespace {
+
+// The runs of all paths but checkpoints. Runs that were found and cannot be read leave the paths.
+std::vector<ReportedRun> runs_of_metrics(std::vector<PlottedPath>& paths, std::vector<std::string>& warnings) {
+  std::vector<std::string> metrics, faults;
+  for (const auto& [path, found] : paths)
     if (!is_checkpoint(path)) metrics.push_back(path);
-  std::vector<ReportedRun> read = metrics.empty() ? std::vector<ReportedRun>() : read_runs(metrics);
+  if (metrics.empty()) return {};
+  std::vector<ReportedRun> read = read_runs(metrics, faults), runs;
+  std::vector<PlottedPath> kept;
+  size_t at = 0;
+  std::string last;
+  for (PlottedPath& each : paths) {
+    const std::string fault = is_checkpoint(each.path) ? "" : faults[at];
+    if (!fault.empty() && !each.found) fail(ErrorKind::data, fault);
+    if (!fault.empty()) warnings.push_back(last = fault + "; the run is left out");
+    else if (!is_checkpoint(each.path)) runs.push_back(std::move(read[at]));
+    if (!is_checkpoint(each.path)) ++at;
+    if (fault.empty()) kept.push_back(std::move(each));
+  }
+  if (kept.empty()) fail(ErrorKind::data, last, ", and no other is in its folder");
+  paths = std::move(kept);
+  return runs;
+}
+
+}  // namespace
+
+std::vector<ReportedRun> plotted_runs(const CommandLine& line, std::vector<PlottedPath>& paths, bool views) {
+  std::vector<std::string> warnings;
+  std::vector<ReportedRun> read = runs_of_metrics(paths, warnings);
   if (views) add_views(read, warnings);
   std::vector<ReportedRun> out;
   auto next = read.begin();
-  for (const std::string& path : paths) {
+  for (const auto& [path, found] : paths) {
     if (!is_checkpoint(path)) {
       out.push_back(std::move(*next++));
       continue;

@@ -63,6 +63,8 @@ struct ReportedRun {
 ReportedRun read_run(const std::string& path);
 // All of them; runs of one name get the folders before it, so that the names differ.
 std::vector<ReportedRun> read_runs(const std::vector<std::string>& paths);
+// The same, where a run that cannot be read has its error in `faults`, at its place, and is empty in the result.
+std::vector<ReportedRun> read_runs(const std::vector<std::string>& paths, std::vector<std::string>& faults);
 // A checkpoint, with the curves of the metrics file beside it where its run's folder has one.
 ReportedRun run_of_checkpoint(const std::string& path, std::vector<std::string>& warnings);
 // Adds the views of runs whose files lie in their folders. A file that cannot be read is a warning.

@@ -226,14 +226,29 @@ constexpr size_t kReadAhead = 8;  // files
 ReportedRun read_run(const std::string& path) { return std::move(read_runs({path}).front()); }
 
 std::vector<ReportedRun> read_runs(const std::vector<std::string>& given) {
+  std::vector<std::string> faults;
+  std::vector<ReportedRun> runs = read_runs(given, faults);
+  for (const std::string& fault : faults)
+    if (!fault.empty()) fail(ErrorKind::data, fault);
+  return runs;
+}
+
+std::vector<ReportedRun> read_runs(const std::vector<std::string>& given, std::vector<std::string>& faults) {
   std::vector<std::string> paths;
   for (const std::string& path : given) paths.push_back(metrics_path(path));
+  faults.assign(paths.size(), "");
   std::deque<MetricsReading> begun;  // of the files that come next
   std::vector<ReportedRun> runs;
   for (const std::string& path : paths) {
     while (begun.size() < kReadAhead && runs.size() + begun.size() < paths.size())
       begun.emplace_back(paths[runs.size() + begun.size()], MetricsMakers::neon_and_1x);
-    runs.push_back(RunReader(path, begun.front().take()).read());
+    try {
+      runs.push_back(RunReader(path, begun.front().take()).read());
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::data) throw;
+      faults[runs.size()] = error.what();
+      runs.emplace_back().path = path;
+    }
     runs.back().name = shown_name(path);
     begun.pop_front();
   }

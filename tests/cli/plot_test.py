@@ -126,6 +126,21 @@ class Plot(Case):
         self.assertEqual(re.findall(r"(?m)^. (s-\d+): complete", every), ["s-9", "s-10", "s-11"])
         self.assertEqual(every, self.neon("plot", "runs/s-9", "runs/s-10", "runs/s-11").out)
 
+    def test_a_damaged_run_among_others(self):
+        self.spec()
+        self.environment.pop("NEON_NO_RUN_FOLDER", None)
+        for _ in range(3):
+            self.neon("s.yaml", "-e", "1")
+        self.write("runs/s-2/run.h5", self.read("runs/s-2/run.h5")[:1000])
+        for words in ["--text"], ["--csv"], ["-o", "r.html"]:
+            result = self.neon("plot", "runs", *words)
+            self.assertRegex(result.err, r"(?m)^warning: runs/s-2/run.h5: .*; the run is left out$")
+        self.assertEqual([run["name"] for run in self.page_data("r.html")[0]["runs"]], ["s-1", "s-3"])
+        self.refused(3, "plot", "runs/s-1", "runs/s-2", says="runs/s-2/run.h5")
+        for name in "s-1", "s-3":
+            os.remove(self.path(f"runs/{name}/run.h5"))
+        self.refused(3, "plot", "runs", says=["runs/s-2/run.h5", "no other"])
+
     def test_refusals(self):
         self.write("x.h5", "no HDF5")
         self.refused(3, "plot", "x.h5", says="x.h5: is no metrics file")
