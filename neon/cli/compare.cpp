@@ -53,7 +53,8 @@ Texts best_results(const std::string& table, const Experiment& experiment) {
   std::set<std::string> rising;
   for (const Metric::Result& result : experiment.results())
     if (result.better == Metric::Better::higher) rising.insert(result.name);
-  const auto lines = read_results(table);
+  const auto [lines, damage] = read_results(table);
+  if (!damage.empty()) print_warnings({damage + "; lines that are damaged do not count"});
   if (lines.empty()) return {};
   const std::vector<std::string>& names = lines[0];
   const int64_t before = experiment.params.epochs - experiment.last_phase().epochs;

@@ -11,7 +11,11 @@
 namespace neon {
 
 // The cells of a table's lines, the first of which has the names. Nothing follows a line that is not whole.
-std::vector<std::vector<std::string>> read_results(const std::string& path);
+struct StoredResults {
+  std::vector<std::vector<std::string>> lines;  // those that are damaged are left out
+  std::string damage;                           // the first damage, for a message; "": no line is damaged
+};
+StoredResults read_results(const std::string& path);
 
 class ResultsTable {
  public:
@@ -23,10 +27,13 @@ class ResultsTable {
                   const std::map<std::string, double>& results);
   // Writes lines that could not be written before, and returns the same.
   std::string flush() { return file_.flush(); }
+  // A warning about damaged lines of the former table, which are left out; "": no line is damaged.
+  const std::string& damage() const { return damage_; }
 
  private:
   const size_t outputs_;            // that have targets of their own
   std::vector<std::string> names_;  // of the results, in the order of their columns
+  std::string damage_;
   GrowingFile file_;
 };
 

@@ -47,6 +47,7 @@ void RunReport::open_metrics_file(RunPlan& plan, int64_t eval_freq, const Positi
 void RunReport::open_results(const std::string& set, const Position& position) {
   results_ = std::make_unique<ResultsTable>(join_path(setup_.options.run_folder, kResultsFile), setup_.experiment, set,
                                             position);
+  if (!results_->damage().empty()) message(results_->damage());
 }
 
 void RunReport::close_metrics_file(RunStatus status) {
