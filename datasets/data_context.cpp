@@ -68,6 +68,18 @@ void DataContext::warn_of_stand_in(const std::string& missing, const std::string
   warn(text("to get ", missing, ": neon data fetch ", missing));
 }
 
+namespace {
+
+// A hint where a share stands in the place of a file's name, as in test: 0.25; else "".
+std::string share_hint(const std::string& path) {
+  double share = 0;
+  if (!parse_number(path, share) || share <= 0 || share >= 1) return "";
+  return text("; a file is expected here, and no share: validation: ", path,
+              " keeps that share of the training samples apart");
+}
+
+}  // namespace
+
 std::string find_data_file(const std::string& path, const DataContext& context, std::string& looked_for) {
   if (path.empty()) fail(ErrorKind::config, "the name of a file is empty");
   const std::vector<std::string> places = context.places_of(path);
@@ -79,7 +91,7 @@ std::string find_data_file(const std::string& path, const DataContext& context, 
       fail(ErrorKind::data, place, ": expected a regular file, this is a pipe or a device");
   }
   context.refuse_forbidden(path);
-  looked_for = list_text(places) + nearest_file(path);
+  looked_for = list_text(places) + nearest_file(path) + share_hint(path);
   return "";
 }
 

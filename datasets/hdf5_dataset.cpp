@@ -92,7 +92,10 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
     DataCheck out;
     out.source = find_data_file(params.train, context, out.missing);
     if (out.source.empty()) return out;
-    if (!params.test.empty() && find_data_file(params.test, context, out.missing).empty()) return out;
+    if (!params.test.empty() && find_data_file(params.test, context, out.missing).empty()) {
+      out.source.clear();
+      return out;
+    }
     out.missing.clear();
     ArrayParams arrays = params;
     const std::string test_path = params.test.empty() ? "" : find_data_file(params.test, context);

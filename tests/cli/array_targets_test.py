@@ -88,6 +88,15 @@ class ArrayTargets(Case):
         self.refused(2, "check", spec, "--set", "dataset.regression=true",
                      says="outputs: kind: layer kind has 3 outputs, but the target is one number; give the layer that many")
 
+    def test_a_share_in_the_place_of_a_file(self):
+        self.write_files()
+        spec = self.write("s.yaml", self.hdf5.replace("test: test.h5", "test: 0.25"))
+        mend = "a file is expected here, and no share: validation: 0.25 keeps that share of the training samples apart"
+        self.refused(3, spec, says=["0.25: no such file", mend])
+        said = self.neon("check", spec, code=3).out
+        self.assertIn(mend, said)
+        self.assertNotIn("until then neon uses", said)  # which is for sets that stand in
+
     def test_mistakes(self):
         self.write_files()
         spec = self.write("s.yaml", SPEC)
