@@ -56,7 +56,9 @@ void check_folds(const Dataset::Common& common, int64_t samples, int64_t test_sa
   if (folds == 0 && fold > 0) fail(ErrorKind::config, "fold: ", fold, " needs their number, as folds: 5");
   if (folds == 0) return;
   if (folds < 2) fail(ErrorKind::config, "folds: ", folds, " is too few; expected 2 or more, or 0 for none");
-  if (fold < 1 || fold > folds)
+  if (fold == 0)
+    fail(ErrorKind::config, "folds: ", folds, " needs the fold to test with: give fold: 1, up to fold: ", folds);
+  if (fold > folds)
     fail(ErrorKind::config, "fold: ", fold, " does not exist; give one of the ", folds, " folds, 1 to ", folds);
   if (test_samples > 0)
     fail(ErrorKind::config, "folds: ", folds, " folds test with every sample once, but ", source, " has ", test_samples,

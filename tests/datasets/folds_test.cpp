@@ -170,7 +170,7 @@ TEST_CASE("folds that cannot be are refused in one message") {
     return load;
   };
   CHECK(trouble({}, 5, 6) == "config: fold: 6 does not exist; give one of the 5 folds, 1 to 5");
-  CHECK(trouble({}, 5, 0) == "config: fold: 0 does not exist; give one of the 5 folds, 1 to 5");
+  CHECK(trouble({}, 5, 0) == "config: folds: 5 needs the fold to test with: give fold: 1, up to fold: 5");
   CHECK(trouble({}, 1, 1) == "config: folds: 1 is too few; expected 2 or more, or 0 for none");
   CHECK(trouble({{"test", "0"}}, 0, 2) == "config: fold: 2 needs their number, as folds: 5");
   CHECK(trouble({}, 10, 1) == text("config: folds: ", path, " has 9 samples, too few for 10 folds"));
