@@ -3,6 +3,10 @@ evaluation. See make_golden.py."""
 import torch
 import torchvision
 from torch import nn
+from torchvision.models.densenet import DenseNet
+from torchvision.models.googlenet import BasicConv2d, Inception
+from torchvision.models.mobilenetv2 import InvertedResidual
+from torchvision.ops import Conv2dNormActivation
 
 from golden_file import draw
 
@@ -81,6 +85,37 @@ class Upscaled(nn.Module):
         return self.last(self.norm(self.first(self.up(x).flatten(1))))
 
 
+class MobileNet(nn.Module):
+    """torchvision's MobileNetV2 of two blocks, the second of which adds its input."""
+
+    def __init__(self):
+        super().__init__()
+        first = Conv2dNormActivation(3, 4, stride=2, norm_layer=nn.BatchNorm2d, activation_layer=nn.ReLU6)
+        last = Conv2dNormActivation(4, 6, kernel_size=1, norm_layer=nn.BatchNorm2d, activation_layer=nn.ReLU6)
+        self.features = nn.Sequential(first, InvertedResidual(4, 4, 1, 1), InvertedResidual(4, 4, 1, 2), last)
+        self.classifier = nn.Sequential(nn.Dropout(0.2), nn.Linear(6, 3))
+
+    def forward(self, x):
+        return self.classifier(self.features(x).mean((2, 3)))
+
+
+class GoogLeNet(nn.Module):
+    """torchvision's GoogLeNet of one block of four branches; its batch norm has an eps of 0.001."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv1 = BasicConv2d(3, 4, kernel_size=3, padding=1)
+        self.conv2 = BasicConv2d(4, 4, kernel_size=1)
+        self.conv3 = BasicConv2d(4, 5, kernel_size=3, padding=1)
+        self.inception3a = Inception(5, 2, 2, 3, 1, 2, 2)
+        self.dropout = nn.Dropout(0.2)
+        self.fc = nn.Linear(9, 3)
+
+    def forward(self, x):
+        x = self.inception3a(self.conv3(self.conv2(self.conv1(x))))
+        return self.fc(self.dropout(x.mean((2, 3))))
+
+
 def filled(net):
     """The net in f64 with drawn numbers; variances are small, so that what is added to them matters."""
     with torch.no_grad():
@@ -110,7 +145,9 @@ def case(title, net, inputs):
 def nets():
     inputs = draw("torch images", (4, 3, 4, 6))
     return [case("resnet", ResNet(), inputs), case("alexnet", AlexNet(), draw("torch images", (4, 3, 8, 6))),
-            case("vgg", VGG(), inputs), case("upscaled", Upscaled(), inputs)]
+            case("vgg", VGG(), inputs), case("upscaled", Upscaled(), inputs),
+            case("mobilenet", MobileNet(), inputs), case("googlenet", GoogLeNet(), inputs),
+            case("densenet", DenseNet(3, (1, 2), 5, 2, num_classes=3), draw("torch images", (4, 3, 16, 12)))]
 
 
 def orders():
