@@ -10,6 +10,7 @@
 #include "neon/cli/output_place.h"
 #include "neon/cli/rank_launch.h"
 #include "neon/cli/rank_process.h"
+#include "neon/cli/read_places.h"
 #include "neon/cli/session.h"
 #include "neon/cli/step_time.h"
 #include "neon/cli/timed_pass.h"
@@ -152,8 +153,11 @@ int run_bench(const CommandLine& line) {
   if (starts_ranks(line)) return start_ranks(line);
   const OpenedSpec spec = timed_spec(line, path);
   RunOptions options = options_of(line, spec);
-  if (!line.of_verb.profile.empty())
+  options.spec_dir = spec.folder;
+  if (!line.of_verb.profile.empty()) {
+    ReadPlaces(*spec.experiment, options).check_spares("--profile", line.of_verb.profile, false);
     check_replaceable(line.of_verb.profile, kTraceBegin, "profile of neon bench", line.of_verb.overwrite);
+  }
   const bool asked = choose_backend(line, options, *spec.experiment);
   const auto waking = wake_gpu(options, *spec.experiment);
   options.save_path.clear();

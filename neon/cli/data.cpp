@@ -13,6 +13,7 @@
 #include "neon/cli/arguments.h"
 #include "neon/cli/data_preview.h"
 #include "neon/cli/imbalance_lines.h"
+#include "neon/cli/read_places.h"
 #include "neon/cli/session.h"
 #include "neon/cli/verb.h"
 #include "neon/core/paths.h"
@@ -356,7 +357,10 @@ int run_data_preview(const CommandLine& line) {
   if (!given[1].ends_with(".png"))
     fail(ErrorKind::config, in_quotes(given[1]), ": the preview is a PNG file; give a name that ends with .png");
   if (!line.of_verb.overwrite) check_preview_place(given[1]);
-  const Data data = load_data(*spec.experiment, options_of(line, spec), spec.folder);
+  RunOptions options = options_of(line, spec);
+  options.spec_dir = spec.folder;
+  check_spares_image("", given[1], {*spec.experiment, options});
+  const Data data = load_data(*spec.experiment, options, spec.folder);
   spec.experiment->fit_batch(line.run(), data.train.size());
   const std::string shown = spec.experiment->placing(
       [&] { return write_preview(*spec.experiment, data, line.run(), line.of_verb.count, given[1]); });

@@ -11,4 +11,7 @@ namespace neon {
 // that does.
 void name_data_from_root(Setting& root, const std::vector<std::filesystem::path>& folders);
 
+// The files and folders that these paths mean.
+std::vector<std::string> places_of_data(Setting root, const std::vector<std::filesystem::path>& folders);
+
 }  // namespace neon

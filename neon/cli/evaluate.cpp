@@ -9,6 +9,7 @@
 #include "neon/cli/evaluated_data.h"
 #include "neon/cli/kept_outcome.h"
 #include "neon/cli/outcome_sheet.h"
+#include "neon/cli/read_places.h"
 #include "neon/cli/run_evaluation.h"
 #include "neon/cli/run_place.h"
 #include "neon/cli/sample_sheet.h"
@@ -130,6 +131,13 @@ EvalOperands eval_operands(const CommandLine& line) {
   return {checkpoint_at(line.operands[0], kNetFiles), line.operands[1]};
 }
 
+RunOptions options_without_updates(const CommandLine& line, const OpenedRun& opened) {
+  RunOptions out = options_of(line, opened);
+  check_spares_image("--sheet", line.of_verb.sheet, {*opened.experiment, out});
+  out.rounding = 0;
+  return out;
+}
+
 int run_eval(const CommandLine& given) {
   const auto [path, other] = eval_operands(given);
   const CommandLine line = other.empty() ? given : line_for_data(given, open_checkpoint(given, path), other);
@@ -138,8 +146,7 @@ int run_eval(const CommandLine& given) {
   check_sheet_options(line);
   if (!line.of_verb.sheet.empty()) check_sheet(line.of_verb.sheet, opened.run.meaning, line.of_verb.overwrite);
   const TensorFile weights = sound_weights(opened, path);
-  RunOptions options = options_of(line, opened);
-  options.rounding = 0;  // of updates alone
+  RunOptions options = options_without_updates(line, opened);
   const Experiment& experiment = *opened.experiment;
   const bool asked = choose_backend(line, options, experiment);
   const auto waking = wake_gpu(options, experiment);

@@ -9,6 +9,7 @@
 #include "neon/cli/imbalance_lines.h"
 #include "neon/cli/initial_cost.h"
 #include "neon/cli/output_place.h"
+#include "neon/cli/read_places.h"
 #include "neon/cli/run_files.h"
 #include "neon/cli/run_place.h"
 #include "neon/cli/run_predictions.h"
@@ -108,6 +109,7 @@ Inspected inspect(const CommandLine& line, bool of_device = true) {
   Inspected out;
   out.spec = open_spec(line, only_operand(line));
   out.options = options_of(line, out.spec);
+  out.options.spec_dir = out.spec.folder;
   const Experiment& experiment = *out.spec.experiment;
   if (!of_device && out.options.backend.empty() && experiment.params.backend.empty() && !out.options.tf32)
     out.options.backend = "cpu";
@@ -327,6 +329,7 @@ void print_layers(const Inspected& in, const TrainedPhase& phase, const StepGrap
 // The graph of the net that a run ends with.
 void write_svg(const CommandLine& line, const Inspected& in) {
   const std::string& path = line.of_verb.svg;
+  ReadPlaces(*in.spec.experiment, in.options).check_spares("--svg", path, false);
   check_replaceable(path, kSvgBegin, "drawing of neon summary", line.of_verb.overwrite);
   const DescribedNet net = describe_net(in.spec.experiment->last_phase(), in.layout, in.step);
   const std::string file = file_name_of(line.operands.front());

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "datasets/image.h"
 #include "neon/cli/command_line.h"
+#include "neon/cli/read_places.h"
 #include "neon/core/error.h"
 #include "neon/core/paths.h"
 #include "neon/train/atomic_file.h"
@@ -35,6 +37,11 @@ void check_spares_inputs(const CommandLine& line) {
         std::pair("--svg", line.of_verb.svg), std::pair("--profile", line.of_verb.profile)}) {
     std::error_code absent;
     if (output.empty() || !std::filesystem::is_regular_file(output, absent)) continue;
+    for (const std::string& folder : line.operands)
+      if (std::filesystem::is_directory(folder, absent) && is_image_name(output) && lies_within(output, folder) &&
+          !is_own_preview(output))
+        fail(ErrorKind::config, option, ' ', output, " lies in ", folder,
+             ", whose images neon reads, and would be lost; give another name");
     for (const std::string& input : inputs)
       if (std::filesystem::equivalent(output, input, absent) && !absent)
         fail(ErrorKind::config, option, " ", output,

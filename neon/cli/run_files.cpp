@@ -133,9 +133,20 @@ void for_each_output(const CommandLine& line, const RunOptions& options, auto&& 
       work(output, options.*output.path);
 }
 
+// Whether a file of that name is there that is not of the output's kind.
+bool is_foreign(const OutputOption& output, const std::string& path) {
+  try {
+    output.check(path);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::data) throw;
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-void check_outputs(const CommandLine& line, const RunOptions& options) {
+void check_outputs(const CommandLine& line, const RunOptions& options, const ReadPlaces& read) {
   if (const std::string small = lower(options.output_file); line.run_options.find("output_file"))
     for (const char* const ending : {".html", ".htm", ".csv", ".json", ".txt", ".png", ".yaml", ".safetensors"})
       if (small.ends_with(ending))
@@ -146,6 +157,7 @@ void check_outputs(const CommandLine& line, const RunOptions& options) {
       fail(ErrorKind::config, output.option, " ", path,
            ": names that end with .part are those of unfinished files; give another");
     if (output.check_in_any_case) output.check_in_any_case(path);
+    read.check_spares(output.option, path, is_foreign(output, path));
     if (!line.of_verb.overwrite) output.check(path);
   });
 }
@@ -165,16 +177,12 @@ ClearedOutputs clear_outputs(const CommandLine& line, const RunOptions& options)
   ClearedOutputs out;
   if (!line.of_verb.overwrite) return out;
   for_each_output(line, options, [&](const OutputOption& output, const std::string& path) {
-    try {
-      output.check(path);
-    } catch (const Error& error) {
-      std::error_code failed;
-      if (error.kind() != ErrorKind::data) throw;
-      const std::string aside = text(path, ".replaced-", getpid());
-      std::filesystem::rename(path, aside, failed);
-      if (failed) fail(ErrorKind::failed, output.option, " ", path, ": cannot be replaced: ", failed.message());
-      out.aside_.emplace_back(path, aside);
-    }
+    if (!is_foreign(output, path)) return;
+    std::error_code failed;
+    const std::string aside = text(path, ".replaced-", getpid());
+    std::filesystem::rename(path, aside, failed);
+    if (failed) fail(ErrorKind::failed, output.option, " ", path, ": cannot be replaced: ", failed.message());
+    out.aside_.emplace_back(path, aside);
   });
   return out;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "neon/cli/command_line.h"
+#include "neon/cli/read_places.h"
 #include "neon/train/options.h"
 
 namespace neon {
@@ -31,8 +32,8 @@ void check_folders(const CommandLine& line, const RunOptions& options);
 
 // No output replaces a file that neon did not write: -s wants a checkpoint there or nothing, -o a metrics file, -l a
 // log. Throws a data error for any other file, unless --overwrite is given, and a config error for a name of unfinished
-// files. With --overwrite, too, -s replaces files of weights alone.
-void check_outputs(const CommandLine& line, const RunOptions& options);
+// files. With --overwrite, too, -s replaces files of weights alone, and no output replaces data that the run reads.
+void check_outputs(const CommandLine& line, const RunOptions& options, const ReadPlaces& read);
 // With --overwrite, sets such files aside until the run begins.
 class ClearedOutputs {
  public:

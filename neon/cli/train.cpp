@@ -162,14 +162,14 @@ int run_train(const CommandLine& line) {
   RunOptions options = options_of(line, spec);
   name_checkpoint(options, line);
   write_as_rank(options);
+  options.spec_dir = absolute_folder(spec.folder);
+  options.run_dir = current_dir();
   check_files_differ(options, {"the spec", path, false});
-  check_outputs(line, options);
+  check_outputs(line, options, {*spec.experiment, options});
   const bool searches = !fault_searched_for().empty();
   if (searches) write_nothing(options);
   const bool asked = choose_backend(line, options, *spec.experiment);
   const auto waking = wake_gpu(options, *spec.experiment);
-  options.spec_dir = absolute_folder(spec.folder);
-  options.run_dir = current_dir();
   if (!options.rng_seed) options.rng_seed = spec.experiment->params.rng_seed;
   const Data data = load_data(*spec.experiment, options, options.spec_dir);
   RunPlace place = searches ? RunPlace() : RunPlace(line, run_name(path), options);
@@ -216,7 +216,7 @@ int run_resume(const CommandLine& line) {
   check_stored_names(line, options, path);
   check_folders(line, options);
   check_files_differ(options, {"the checkpoint", path, true});
-  check_outputs(line, options);
+  check_outputs(line, options, {*opened.experiment, options});
   const bool searches = !fault_searched_for().empty();
   if (searches) write_nothing(options);
   const bool asked = choose_backend(line, options, *opened.experiment);

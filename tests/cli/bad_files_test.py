@@ -8,9 +8,10 @@ import struct
 import time
 
 import h5py
+import numpy as np
 
 import support
-from support import IRIS, MNIST, Case, write_mnist
+from support import IRIS, MNIST, Case, png, write_mnist
 
 
 class Outputs(Case):
@@ -66,6 +67,28 @@ class Outputs(Case):
         self.write("empty", "")
         self.neon("-s", "empty", self.spec())
         self.neon("resume", "-e", "2", "empty")
+
+    def test_overwrite_replaces_no_data_of_the_run(self):
+        rows = "a,b,c\n" + "".join(f"{i % 7},{i % 5},{'xy'[i % 2]}\n" for i in range(40))
+        for name in "sets/t.csv", "sets/v.csv", "photos/x/1.png", "photos/x/2.png", "photos/y/1.png", "photos/y/2.png":
+            self.write(name, rows if name.endswith(".csv") else png(np.full((4, 4, 3), len(name), np.uint8)))
+        net = IRIS.replace("nout: 3", "nout: 2").replace("epochs: 4", "epochs: 1")
+        table = self.write("sets/t.yaml", net.replace("dataset: Iris", "dataset: {CSV: {path: t.csv, test: v.csv}}"))
+        photos = self.write("p.yaml", net.replace("dataset: Iris", "dataset: {ImageFolder: {path: photos, test: none}}").replace("batch_size: 16", "batch_size: 4"))
+        before = {name: self.read(name) for name in ("sets/t.csv", "sets/v.csv", "photos/x/1.png")}
+        for spec, lost, says in ((table, "sets/t.csv", "is a file that the run reads its data from"), (table, "sets/v.csv", "is a file that the run"),
+                                 (photos, "photos/x/1.png", "lies in ")):
+            for verb in [], ["check"]:
+                for option in "-o", "-l":
+                    self.refused(2, *verb, option, lost, "--overwrite", spec, says=[f"{option} {lost} {says}", "and would be lost; give another name"])
+        self.refused(2, "-o", "sets/t.csv", table, says="would be lost")
+        self.refused(2, "bench", table, "-b", "cpu", "--iterations", "1", "--profile", "sets/t.csv", "--overwrite", says="would be lost")
+        self.refused(2, "summary", table, "--svg", "sets/v.csv", "--overwrite", says="would be lost")
+        self.neon("-s", "m.safetensors", table)
+        self.refused(2, "resume", "m.safetensors", "-e", "2", "-o", "sets/t.csv", "--overwrite", says="would be lost")
+        self.assertEqual({name: self.read(name) for name in before}, before)
+        self.write("photos/diary", "mine")
+        self.neon("-o", "photos/diary", "--overwrite", photos)
 
     def test_names_of_unfinished_files_are_refused(self):
         for option in "-s", "-o":

@@ -134,6 +134,24 @@ class Sheet(support.Case):
                 np.testing.assert_array_equal(image, png_pixels(self.read(path)))
                 np.testing.assert_allclose(made, np.broadcast_to(self.training.mean((0, 1, 2)), made.shape), atol=0.51)
 
+    def test_predicted_images_of_normalised_samples_are_in_their_own_numbers(self):
+        """Targets of the samples' shape are no reconstructions: the net gives minus the normalised pixel."""
+        x = np.random.default_rng(4).gamma(1.0, 1.0, (12, 1, 4, 5)).astype(np.float32)
+        np.savez(self.path("v.npz"), x_train=x, y_train=-x, x_test=x, y_test=-x)
+        self.write("v.yaml", "dataset: {NPZ: {path: v.npz, regression: true}}\nnormalize: true\nlayers: [Conv: {fshape: 1, nofm: 1, init: {Constant: -1}}]\n"
+                   "cost: MeanSquared\noptimizer: {SGD: {learning_rate: 0}}\nbatch_size: 6\nepochs: 1\n")
+        np.save(self.path("x.npy"), x[:3])
+        for more, drawn in ([], -x[:3]), (["--set", "dataset.autoencoder=true"], None):
+            self.neon("-r", "1", "-s", "v.safetensors", "--overwrite", "v.yaml", *more)
+            self.neon("predict", "v.safetensors", "x.npy", "--sheet", "first.png", "--overwrite")
+            tiles = self.tiles("first.png", 3, 4, 12)
+            z = -(x[:3] - x.mean(dtype=np.float64)) / x.std(dtype=np.float64)
+            low, high = x[:3].min(), x[:3].max()
+            if drawn is None: expected = np.clip((z * x.std() + x.mean() - low) / (high - low), 0, 1)
+            else: expected = (z - z.min()) / (z.max() - z.min())
+            for tile, image in zip(tiles, expected):
+                np.testing.assert_allclose(tile[:, 7:, 0] if tile.ndim == 3 else tile[:, 7:], 255 * image[0], atol=0.51)
+
     def test_the_worst_of_values(self):
         """Columns count alike whatever their units, as in the cost; a line has the target and the output."""
         rng = np.random.default_rng(3)
@@ -208,6 +226,12 @@ class Sheet(support.Case):
         self.write("p.csv", "mine")
         self.refused(3, "predict", "m.safetensors", "colours/test/blue", "-o", "p.csv", says="p.csv exists; give another name, remove it, or give --overwrite")
         self.refused(3, "eval", "m.safetensors", "--sheet", "colours/test/blue/1.png", says="exists and is no preview")
+        photo = self.read("colours/test/blue/1.png")
+        for words in ["eval", "m.safetensors"], ["eval", "m.safetensors", "colours/test"], ["predict", "m.safetensors", "colours/test/blue"]:
+            self.refused(2, *words, "--sheet", "colours/test/blue/1.png", "--overwrite", says=["colours/test/blue/1.png lies in ", "and would be lost; give another name"])
+        self.refused(2, "data", "preview", "s.yaml", "colours/test/blue/1.png", "--overwrite", says="neon: colours/test/blue/1.png lies in ")
+        self.refused(2, "eval", "m.safetensors", "colours/test/blue/1.png", "--sheet", "colours/test/blue/1.png", "--overwrite", says="is a file that ")
+        self.assertEqual(self.read("colours/test/blue/1.png"), photo)
         self.refused(2, "eval", "m.safetensors", "--sheet", "a.jpg", says="give a name that ends with .png")
         self.assertEqual(self.read("p.csv"), b"mine")
         self.neon("-e", "1", "-s", "iris.safetensors", self.spec(name="iris.yaml"))
