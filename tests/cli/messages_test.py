@@ -114,13 +114,13 @@ class Output(Case):
         self.assertNotIn("epoch 1/4", result.out)
         self.assertIn("epoch 1/4", result.err)
 
-    def terminal(self, enough, columns=100, **environment):
+    def terminal(self, enough, columns=100, ntrain=4000000, **environment):
         """What neon writes to a terminal whose window has `columns` once a line was seen. The run is stopped, in its first
         epoch, when `enough` holds for what came: how fast a machine is does not matter."""
         main, other = pty.openpty()
         resize = lambda columns: fcntl.ioctl(main, termios.TIOCSWINSZ, struct.pack("HHHH", 20, columns, 0, 0))
-        resize(100)
-        long = self.spec(dataset="{UniformRandom: {ntrain: 4000000, ntest: 10, nin: 2, nout: 3}}", epochs="1000", batch_size="1")
+        resize(max(columns, 100))
+        long = self.spec(dataset=f"{{UniformRandom: {{ntrain: {ntrain}, ntest: 10, nin: 2, nout: 3}}}}", epochs="1000", batch_size="1")
         child = subprocess.Popen([NEON, "-vv", long], cwd=self.folder, env={**self.environment, "TERM": "xterm", **environment},
                                  stdout=other, stderr=other, stdin=subprocess.DEVNULL)
         os.close(other)
@@ -155,6 +155,31 @@ class Output(Case):
         self.assertGreaterEqual(len(wide), 1)
         self.assertEqual(seen, wide + [29] * (len(seen) - len(wide)))
         self.assertGreaterEqual(len(seen), len(wide) + 3)
+
+    def test_the_line_has_the_best_result_and_the_memory(self):
+        """The best is the least of the epochs' results so far, as the lines of the epochs have them."""
+        out = self.terminal(lambda out: out.count(b"  best ") >= 3, columns=200, ntrain=30000)
+        found = re.findall(rb"\x1b\[2mepoch (\d+)/1000  step [^\x1b]*? left[^\x1b]*?  best (Top1Misclass [\d.]+ %)  [\d.]+ [KMG]iB\x1b", out)
+        self.assertGreaterEqual(len(found), 3, out)
+        results = {int(epoch): float(share) for epoch, share in re.findall(rb"epoch +(\d+)/1000  cost [^\n]*?Top1Misclass ([\d.]+) %", out)}
+        for epoch, best in found:
+            before = [share for number, share in results.items() if number < int(epoch)]
+            self.assertEqual(float(best.split()[1]), min(before))
+
+    def test_a_silent_phase_says_what_goes_on(self):
+        self.neon("-s", "m.safetensors", "-b", "cpu", "-r", "1", self.spec(
+            "dataset: {UniformRandom: {nin: [3, 32, 32], nout: 3, ntrain: 8, ntest: 8}}\nlayers:\n"
+            "  - Conv: {fshape: 3, padding: 1, nofm: 32, activation: Tanh}\n  - Conv: {fshape: 3, padding: 1, nofm: 32, activation: Tanh}\n"
+            "  - Affine: {nout: 3, activation: Softmax}\ncost: CrossEntropyMulti\noptimizer: {SGD: {learning_rate: 0}}\nbatch_size: 8\nepochs: 1\n", "c.yaml"))
+        samples, took, said = 8, 0, ""
+        while took < 4:  # whatever the machine's speed
+            began = time.monotonic()
+            said = self.neon("eval", "m.safetensors", "-b", "cpu", "--set", f"dataset.ntest={samples}").err
+            took = time.monotonic() - began
+            if took < 1:
+                self.assertNotIn("evaluating ...", said)
+            samples *= 4
+        self.assertEqual(said.count("evaluating ...\n"), 1)
 
     def test_results_begin_a_line(self):
         out = self.terminal(lambda out: b"  step " in out)

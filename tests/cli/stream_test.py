@@ -109,9 +109,12 @@ class Streams(Case):
         outputs = {}
         for name, more in ("streamed", []), ("held", held):
             trained = self.neon("-b", "cpu", "-s", f"{name}.safetensors", "s.yaml", *more).out
-            waited = re.findall(r"(?m)^waited for data: (\d+) % of the time(?:$|;)", trained)
+            waited = re.findall(r"(?m)^waited for data: (\d+) % of the time(; more threads, or neon data pack, may shorten that)?$", trained)
             self.assertEqual(len(waited), name == "streamed", trained)
-            self.assertTrue(all(int(share) <= 100 for share in waited))
+            for share, advice in waited:
+                self.assertLessEqual(int(share), 100)
+                if share != "10":  # which is rounded
+                    self.assertEqual(bool(advice), int(share) > 10)
             outputs[name] = [self.neon("eval", "-b", "cpu", f"{name}.safetensors", "--format", "json").out,
                              self.neon("predict", f"{name}.safetensors", "colours/test/dark").out,
                              self.neon("data", "stats", "s.yaml", *more).out]
