@@ -15,7 +15,7 @@ struct VerbOptions {
   std::optional<int64_t> iterations;
   int64_t length = 500, beam = 1;
   double temperature = 1, top_p = 1;
-  std::string prompt, sheet, svg, png;
+  std::string prompt, sheet, svg, png, explain;
   std::string format, as;
   int64_t trials = 20, seeds = 3;
   std::string method = "random", folder, metric, profile, fixed = "16.12";
@@ -83,6 +83,7 @@ struct VerbOptions {
       closed(1, 100));
     p("csv", &VerbOptions::csv, "Writes CSV.");
     p("resolved", &VerbOptions::resolved, "Prints the spec with every default.");
+    p("explain", &VerbOptions::explain, "Says where the value of a key comes from.");
   }
 };
 

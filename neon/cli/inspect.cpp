@@ -6,8 +6,10 @@
 #include "layers/default_init.h"
 #include "neon/cli/bucket_lines.h"
 #include "neon/cli/checked_weights.h"
+#include "neon/cli/explain.h"
 #include "neon/cli/imbalance_lines.h"
 #include "neon/cli/initial_cost.h"
+#include "neon/cli/largest_batch.h"
 #include "neon/cli/output_place.h"
 #include "neon/cli/read_places.h"
 #include "neon/cli/run_files.h"
@@ -234,6 +236,7 @@ StepGraph told_graph_of(const Inspected& in, int64_t ranks) {
 }
 
 int run_check(const CommandLine& line) {
+  if (!line.of_verb.explain.empty()) return print_explained(line);
   const Inspected in = inspect(line);
   if (line.of_verb.resolved) {
     print_data(write_yaml(in.spec.experiment->resolved(in.options)));
@@ -271,9 +274,9 @@ int run_check(const CommandLine& line) {
                     in.check.streamed        ? " (batches read ahead: the set is streamed)"
                     : in.check.stays_on_host ? " (batches copied ahead: the set stays in the host's memory)"
                                              : ""));
-  if (const double room = room_for(in.options); needed > room)
-    print_result(
-        text("note    only ", bytes_text(room), " are free here; the net's largest array is ", largest_array(lowered)));
+  const BatchRoom room{room_for(in.options), variables + data, arena};
+  if (needed > room.free) print_result(note_of_room(room.free, lowered));
+  if (!shared && in.check.train_size > 0) print_result(largest_batch(*in.spec.experiment, in.layout, in.step, room));
   for (const std::string& said :
        in.spec.experiment->placing([&] { return bucket_lines(in.spec, in.options, in.check); }))
     print_result(said);

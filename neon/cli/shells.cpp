@@ -82,6 +82,16 @@ std::string man_page() {
               "it.\n");
 }
 
+// The keys of the spec that stands on the line, for --set.
+constexpr const char* kBashKeys =
+    "for word in \"${COMP_WORDS[@]}\"; do\n"
+    "        if [[ $word == *.yaml && -f $word ]]; then\n"
+    "          COMPREPLY=($(compgen -S = -W \"$(neon check \"$word\" --explain keys 2>/dev/null)\" -- \"$cur\"))\n"
+    "          compopt -o nospace 2>/dev/null\n"
+    "        fi\n"
+    "      done\n"
+    "      ";
+
 std::string bash_completion() {
   std::string out =
       "# bash completion of neon; made by neon help --as bash\n_neon() {\n"
@@ -92,10 +102,11 @@ std::string bash_completion() {
     if (option.is_flag()) continue;
     const std::vector<std::string> choices = choices_of(option);
     out += text("    ", join(names_of(option), "|"), ") ",
-                !choices.empty()           ? text("COMPREPLY=($(compgen -W '", join(choices, " "), "' -- \"$cur\")); ")
-                : option.value == "FOLDER" ? "COMPREPLY=($(compgen -d -- \"$cur\")); "
-                : option.value == "FILE"   ? "COMPREPLY=($(compgen -f -- \"$cur\")); "
-                                           : "",
+                option.value == "KEY=VALUE" ? kBashKeys
+                : !choices.empty()          ? text("COMPREPLY=($(compgen -W '", join(choices, " "), "' -- \"$cur\")); ")
+                : option.value == "FOLDER"  ? "COMPREPLY=($(compgen -d -- \"$cur\")); "
+                : option.value == "FILE"    ? "COMPREPLY=($(compgen -f -- \"$cur\")); "
+                                            : "",
                 "return ;;\n");
   }
   out += "  esac\n  if [[ $cur == -* ]]; then\n    case $verb in\n";

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "neon/core/message.h"
+#include "neon/core/registry.h"
 #include "neon/spec/default_name.h"
 #include "neon/spec/document.h"
 #include "neon/spec/notation.h"
@@ -285,6 +286,43 @@ void apply(Setting& root, std::string_view assignment) {
 }
 
 }  // namespace
+
+namespace {
+
+// Whether a lone value behind the name of an object, as in Dropout: 0.5, is the value of that parameter.
+bool is_first_parameter(std::string_view object, const std::string& key) {
+  for (const Category& category : categories())
+    for (const EntryInfo* const entry : category.entries) {
+      if (entry->name != object && std::ranges::count(entry->aliases, object) == 0) continue;
+      const Schema& schema = entry->schema();
+      if (!schema.fields.empty() && schema.find(key) == &schema.fields[0]) return true;
+    }
+  return false;
+}
+
+// The value that a key leads to without a step into the tree: the class of an object, or its lone value. Else null.
+Setting* value_behind_class(Setting& at, const std::string& key) {
+  if (key.empty() || at.path.empty() || !at.is_map() || !is_object(at)) return nullptr;
+  Setting& value = at.entries[0].value;
+  const bool lone = !value.is_map() && !value.is_null() && is_first_parameter(at.entries[0].key, key);
+  return lone || at.entries[0].key == key ? &value : nullptr;
+}
+
+}  // namespace
+
+std::optional<Setting> setting_at(Setting root, std::string_view path, std::string& why_not) try {
+  const std::string assignment = text(trimmed(path), "=");
+  PathReader reader(assignment);
+  Setting* at = &root;
+  for (const Step& step : reader.read()) {
+    Setting* const behind = value_behind_class(*at, step.key);
+    at = behind ? behind : &child(*at, step, false);
+  }
+  return *at;
+} catch (const Refusal& refusal) {
+  why_not = refusal.message;
+  return {};
+}
 
 TopLevelOverride top_level_override(std::string_view assignment) try {
   PathReader reader(trimmed(assignment));

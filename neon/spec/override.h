@@ -1,5 +1,6 @@
 // `--set PATH=VALUE`: a spec changed from the command line.
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,10 @@ namespace neon {
 // The last key may be new, since not every parameter is written; any other must be there.
 // The root must have its paths. Problems are added; the root is changed only without a problem.
 void apply_override(Setting& root, std::string_view assignment, Problems& problems);
+
+// The setting that such a PATH leads to, with its place; a class name may stand in the path, too. Without one,
+// `why_not` says why.
+std::optional<Setting> setting_at(Setting root, std::string_view path, std::string& why_not);
 
 // A key of the top level and the value that an assignment gives it, as written; no key where it leads further in or
 // cannot be read.

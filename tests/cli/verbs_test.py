@@ -122,6 +122,13 @@ class Verbs(Case):
         self.assertEqual(self.completed("check", "-w", "m"), ["model"])
         self.assertEqual(sorted(self.completed("--epo")), ["--epochs"])
 
+    def test_bash_completes_the_keys_of_a_spec(self):
+        spec = self.spec()
+        self.environment["PATH"] = os.path.dirname(os.path.realpath(support.NEON)) + ":" + os.environ["PATH"]
+        self.assertEqual(self.completed("check", spec, "--set", "optimizer.learn"), ["optimizer.learning_rate="])
+        self.assertIn("layers[0].nout=", self.completed(spec, "--set", "layers[0].n"))
+        self.assertEqual(self.completed("--set", "optimizer.learn"), [])
+
 
 if __name__ == "__main__":
     support.main()
