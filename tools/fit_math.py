@@ -1,4 +1,4 @@
-"""Prints the polynomial coefficients of backends/elementwise/math.inc: minimax fits (Remez exchange) in 60 digits.
+"""Prints the polynomial coefficients of backends/elementwise/math*.inc: minimax fits (Remez exchange) in 60 digits.
 
     python3 tools/fit_math.py          needs mpmath
 
@@ -107,6 +107,11 @@ def main():
              digits)
         show(f"-log erfc(x) f{bits}, in x - 1",
              remez(lambda t: tail(t + 1), lambda t: erfc(t + 1) / erf(t + 1), mpf(0), mpf(high - 1), large), digits)
+    slope = mpf("0.305")
+    distance = lambda t: (1 / t - 1) / slope
+    share = lambda t: erfc(distance(t) / sqrt(2)) / 2 * exp(distance(t) ** 2 / 2) / t
+    show("normal share below -x over e^(-x^2 / 2) t, coarse, in t = 1 / (1 + 0.305 x)",
+         remez(share, lambda t: 1 / share(t), 1 / (1 + slope * 13), mpf(1), 5), 10)
     quarter = (pi / 4) ** 2 * mpf("1.002")
     show("sin f53", remez(odd_rest(sin, 1, -mpf(1) / 6), odd_weight(sin), mpf(0), quarter, 5), 19)
     cos_rest = lambda z: mpf(1) / 24 if z < mpf(10) ** -15 else (cos(sqrt(z)) - 1 + z / 2) / z**2

@@ -25,7 +25,7 @@ Source kernel_source(const CodeText& code, DType compute, const std::string& dec
   Source out;
   out.arrays = code.arrays();
   out.blocks = std::max<int64_t>(blocks, 1);
-  out.text = text(source_head(), declarations, "\ntypedef ", device_type(compute), " R;\n",
+  out.text = text(source_head(), code.declarations(), declarations, "\ntypedef ", device_type(compute), " R;\n",
                   kernel_signature(code, bounds, "const"),
                   " {\n  (void)state, (void)record, (void)ring, (void)partials, (void)ticket;\n", body, "}\n");
   return out;
@@ -144,7 +144,7 @@ std::string CodeText::store(Value value, const std::string& index, const std::st
   return out + indent + "}\n";
 }
 
-std::string CodeText::literal(double value) const {
+std::string literal(double value) {
   if (std::isnan(value)) return "R(neon_math::kNaN64)";
   if (std::isinf(value)) return value > 0 ? "R(neon_math::kInfinity64)" : "R(-neon_math::kInfinity64)";
   std::string digits = number(value);
@@ -152,17 +152,23 @@ std::string CodeText::literal(double value) const {
   return text("R(", digits, ")");
 }
 
-std::string CodeText::call(const Instruction& i, RegisterName input) const {
+std::string_view CodeText::declarations() const { return coarse_ ? elementwise::coarse_source() : ""; }
+
+std::string CodeText::call(const Instruction& i, RegisterName input) {
   const elementwise::Row& row = *i.op->row;
+  const int operand = i.op->derivative_operand;
+  const bool coarse = compute_ == DType::f32 && is_floating(i.dtype) && size_of(i.dtype) == 2 &&
+                      elementwise::has_coarse(operand < 0 ? row.expression : row.derivatives[operand]);
+  coarse_ = coarse_ || coarse;
+  const std::string function = text("neon_math::", coarse ? "coarse::" : "", row.name);
   std::string arguments[5] = {"R(0)", "R(0)", "R(0)", "R(0)", "R(0)"};  // g, a, b, c, y
-  std::string operands = i.op->derivative_operand < 0 ? std::string("abc").substr(0, size_t(row.arity))
-                                                      : derivative_inputs(row, i.op->derivative_operand);
+  const std::string operands =
+      operand < 0 ? std::string("abc").substr(0, size_t(row.arity)) : derivative_inputs(row, operand);
   for (size_t k = 0; k < operands.size(); ++k)
     arguments[std::string_view("gabcy").find(operands[k])] = input(i.inputs[k]);
-  if (i.op->derivative_operand < 0)
-    return text("neon_math::", row.name, "_value<R>(", arguments[1], ", ", arguments[2], ", ", arguments[3], ")");
-  return text("neon_math::", row.name, "_by_", "abc"[i.op->derivative_operand], "<R>(", arguments[0], ", ",
-              arguments[1], ", ", arguments[2], ", ", arguments[3], ", ", arguments[4], ")");
+  if (operand < 0) return text(function, "_value<R>(", arguments[1], ", ", arguments[2], ", ", arguments[3], ")");
+  return text(function, "_by_", "abc"[operand], "<R>(", arguments[0], ", ", arguments[1], ", ", arguments[2], ", ",
+              arguments[3], ", ", arguments[4], ")");
 }
 
 namespace {

@@ -20,6 +20,9 @@ Source kernel_source(const CodeText& code, DType compute, const std::string& dec
 // The values that a kernel reads, then the values that it writes.
 std::vector<Value> operands(const LoweredKernel& kernel);
 
+// A number, as R.
+std::string literal(double value);
+
 // The name of a register.
 using RegisterName = std::string (*)(int);
 
@@ -55,15 +58,16 @@ class CodeText {
   // Neighbouring elements that one access of a thread has of each of these; 1 where an input's first row moves one.
   int neighbours(const std::vector<Value>& values) const;
   const SourceContext& context() const { return context_; }
+  // The functions that the text needs beside those of source_head().
+  std::string_view declarations() const;
   // A statement that writes `number` there; small outputs go to the ring, too.
   std::string store(Value value, const std::string& index, const std::string& number, const char* indent);
   // compute, record, constant, load and uniform of a single number.
   std::string scalar_value(const Instruction& i, RegisterName input);
-  std::string call(const Instruction& i, RegisterName input) const;
+  std::string call(const Instruction& i, RegisterName input);
   std::string uniform(const Instruction& i, const std::string& element) const;
   // A call that draws the numbers of elements `element` (a multiple of 4) and following into an array of floats.
   std::string uniform_pack(const Instruction& i, const std::string& element, const std::string& out) const;
-  std::string literal(double value) const;
 
  private:
   // The offset of an index into a value that is read. A sequence begins at the record's first row, a part of a
@@ -75,6 +79,7 @@ class CodeText {
   SourceContext& context_;
   DType compute_;
   std::vector<Value> arrays_;
+  bool coarse_ = false;  // some call is of neon_math::coarse
 };
 
 // x / by, rounded up.

@@ -63,14 +63,16 @@ class CellWriter {
   }
 
   // A row of the elementwise table of one operand, as a function of x; its derivative, of g and the result y.
-  std::string value_of(const char* function) const {
+  std::string value_of(const char* function) {
     Instruction value;
+    value.dtype = code_.type(kernel_.inputs[0]).dtype;
     value.op = find_op(kernel_.attributes.string(function));
     value.inputs = {0};
     return text("[](R x) -> R { return ", code_.call(value, [](int) { return std::string("x"); }), "; }");
   }
-  std::string slope_of(const char* function) const {
+  std::string slope_of(const char* function) {
     Instruction slope;
+    slope.dtype = code_.type(kernel_.inputs[0]).dtype;
     const std::string& row = kernel_.attributes.string(function);
     slope.op = find_op(row + "'0");
     for (const char operand : derivative_inputs(*find_op(row)->row, 0)) slope.inputs.push_back(operand == 'y');

@@ -65,7 +65,7 @@ class RegionWriter {
     std::string out;
     for (int i = 0; i < 4; ++i)
       out += text("  const R corner", i, " = ", code_.load(regions, text("r * 4 + ", i)), ";\n");
-    const std::string scale = code_.literal(kernel_.attributes.real("scale"));
+    const std::string scale = literal(kernel_.attributes.real("scale"));
     return out + text("  const R missing = R(0) * (corner0 + corner1 + corner2 + corner3);\n",
                       "  const Extent down = extent_of<R>(corner1, corner3, ", scale,
                       ", missing), across = extent_of<R>(corner0, corner2, ", scale, ", missing);\n");

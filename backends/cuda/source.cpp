@@ -140,9 +140,10 @@ class KernelWriter {
     std::string body = parts.empty() ? "" : dispatched(parts);
     if (finishes()) body += last_block();
     Source out;
-    out.text = text(source_head(), spread_words(kernel_), "\ntypedef ", device_type(kernel_.compute), " R;\n",
-                    declarations_, signature(), " {\n  __shared__ Scratch<R> scratch;\n",
-                    held_bytes_ ? "  extern __shared__ __align__(16) char held[];\n" : "", guard(), body, "}\n");
+    out.text =
+        text(source_head(), code_.declarations(), spread_words(kernel_), "\ntypedef ", device_type(kernel_.compute),
+             " R;\n", declarations_, signature(), " {\n  __shared__ Scratch<R> scratch;\n",
+             held_bytes_ ? "  extern __shared__ __align__(16) char held[];\n" : "", guard(), body, "}\n");
     out.arrays = code_.arrays();
     out.blocks = std::max<int64_t>(blocks_, 1);
     out.partial_bytes = size_t(partials_) * size_of(kernel_.compute);

@@ -1,5 +1,6 @@
 #include "backends/elementwise/kernels.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -9,6 +10,8 @@
 
 extern const char elementwise_text[];
 extern const unsigned long elementwise_text_size;
+extern const char coarse_text[];
+extern const unsigned long coarse_text_size;
 
 namespace neon::elementwise {
 
@@ -157,5 +160,17 @@ ConvertFunction store_function(DType compute, DType stored, const Level& level) 
 }
 
 std::string_view elementwise_source() { return {elementwise_text, elementwise_text_size}; }
+std::string_view coarse_source() { return {coarse_text, coarse_text_size}; }
+
+bool has_coarse(std::string_view expression) {
+  constexpr std::string_view kNames[] = {"exp",        "logistic",  "tanh",           "gelu",
+                                         "gelu_slope", "gelu_tanh", "gelu_tanh_slope"};
+  constexpr std::string_view kOfNames = "abcdefghijklmnopqrstuvwxyz0123456789_";
+  for (size_t at = 0; (at = expression.find('(', at)) != expression.npos; ++at) {
+    const size_t before = expression.substr(0, at).find_last_not_of(kOfNames);
+    if (std::ranges::count(kNames, expression.substr(before + 1, at - before - 1))) return true;
+  }
+  return false;
+}
 
 }  // namespace neon::elementwise

@@ -59,5 +59,9 @@ const Signs& fastest_signs(const Level& level = active_level());
 // neon_math::NAME_value and so on; see row_functions.inc. It includes nothing and wants C++17 or later. Contraction to
 // fma (--fmad) gives other bits than the CPU's, as exact ones.
 std::string_view elementwise_source();
+// To follow it: the same functions in neon_math::coarse, for results in 16 bits; see math_coarse.inc. Whether it
+// differs for a row's expression.
+std::string_view coarse_source();
+bool has_coarse(std::string_view expression);
 
 }  // namespace neon::elementwise

@@ -96,6 +96,7 @@ class CodeWriter {
     if (source_here) return source(value, node, part);
     out.kind = is_reduction(*node.op) ? Instruction::Kind::reduce : Instruction::Kind::compute;
     out.op = node.op->is_elementwise() || is_reduction(*node.op) ? node.op : find_op(ops::identity);
+    out.dtype = graph_.dtype(value);
     out.reach = Reach::scalar;
     for (Value input : node.inputs) {
       out.inputs.push_back(operand(input, node, part));

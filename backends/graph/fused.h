@@ -40,7 +40,8 @@ struct Instruction {
   Kind kind = Kind::compute;
   Reach reach = Reach::full;
   const Op* op = nullptr;
-  std::vector<int> inputs;  // registers
+  DType dtype = DType::f32;  // of what `op` makes, which needs to be no more exact
+  std::vector<int> inputs;   // registers
   Value value, index;
   // A load's strides, in elements for each axis of the domain; 0 repeats. In a gather, axis 0 is that of `index`, and
   // strides[0] is the length of a row of `value`.

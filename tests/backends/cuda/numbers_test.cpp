@@ -136,3 +136,72 @@ TEST_CASE("a large histogram is that of the CPU, run after run") {
     }
   }
 }
+
+namespace {
+
+using L = long double;
+
+// A function that a GPU makes by units of its own where 16 bits are stored. `terms` is the size of what the formula
+// adds.
+struct Coarse {
+  const char* name;
+  L (*value)(L x);
+  L (*slope)(L x);  // null: made from the value
+  L (*terms)(L x);
+};
+
+L share_below(L x) { return std::erfc(-x / std::numbers::sqrt2_v<L>) / 2; }
+L bell(L x) { return std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi_v<L>); }
+L logistic(L x) { return 1 / (1 + std::exp(-x)); }
+L angle(L x) { return 2 * std::sqrt(2 / std::numbers::pi_v<L>) * (x + 0.044715L * x * x * x); }
+L angle_slope(L x) { return 2 * std::sqrt(2 / std::numbers::pi_v<L>) * (1 + 3 * 0.044715L * x * x); }
+L of_angle(L x) { return x * logistic(angle(x)) * logistic(-angle(x)) * angle_slope(x); }
+
+const Coarse kCoarse[] = {
+    {"exp", [](L x) { return std::exp(x); }, nullptr, nullptr},
+    {"logistic", [](L x) { return logistic(x); }, nullptr, nullptr},
+    {"tanh", [](L x) { return std::tanh(x); }, nullptr, nullptr},
+    {"swish", [](L x) { return x * logistic(x); }, [](L x) { return logistic(x) * (1 + x * logistic(-x)); },
+     [](L x) { return logistic(x) * (1 + std::fabs(x) * logistic(-x)); }},
+    {"gelu", [](L x) { return x * share_below(x); }, [](L x) { return share_below(x) + x * bell(x); },
+     [](L x) { return share_below(x) + std::fabs(x) * bell(x); }},
+    {"gelu_tanh", [](L x) { return x * logistic(angle(x)); }, [](L x) { return logistic(angle(x)) + of_angle(x); },
+     [](L x) { return logistic(angle(x)) + std::fabs(of_angle(x)); }},
+};
+
+// Within the rounding to 16 bits of what is 2^-14 beside the truth, or is 0 for a factor below the least normal f32;
+// none of the others exceeds 1 + 2 x^2.
+void check_near(const Tensor& made, const Tensor& x, L (*value)(L), L (*terms)(L)) {
+  constexpr L kMost = 0x1p60L;  // beyond it the square of a number exceeds f32
+  const bool wide = made.dtype() == DType::bf16;
+  const L largest = wide ? 0x1.fep127L : 65504;
+  const int digits = wide ? 7 : 10;
+  for (int64_t i = 0; i < x.elements(); ++i) {
+    const double at = x.at(i);
+    if (std::isnan(at)) REQUIRE(std::isnan(made.at(i)));
+    if (!(std::fabs(at) <= kMost)) continue;
+    const L expected = value(at), size = std::fabs(expected);
+    if (size > largest) continue;
+    const L step = std::ldexp(1.0L, size > 0 ? std::ilogb(size) - digits : -200);
+    const L least = wide ? 0x1p-126L * (1 + 2 * L(at) * at) : 0x1.1p-25L;
+    const L near = 0x1p-14L * (terms ? terms(at) : size) + step / 2 + least;
+    if (std::fabs(L(made.at(i)) - expected) > near) FAIL_CHECK(at << ": " << made.at(i) << " for " << double(expected));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("functions whose results are stored in 16 bits are as near as 16 bits, of every number") {
+  for (const DType dtype : {DType::f16, DType::bf16})
+    for (const Coarse& function : kCoarse) {
+      INFO(function.name << " in " << std::string(name_of(dtype)));
+      const Tensor x = every_number(dtype);
+      const auto value = [&](Graph& graph, Value input) { return apply(function.name, Expr(graph, input)).value(); };
+      const auto slope = [&](Graph& graph, Value input) {
+        const Expr y = apply(function.name, Expr(graph, input));
+        return gradients(graph, sum(y, {0}).value(), std::vector<Value>{input})[0];
+      };
+      check_near(result(value, x, true), x, function.value, nullptr);
+      if (function.slope) check_near(result(slope, x, true), x, function.slope, function.terms);
+    }
+}

@@ -10,6 +10,7 @@
 
 #include "backends/cuda/library.h"
 #include "backends/cuda/source.h"
+#include "backends/elementwise/kernels.h"
 #include "neon/core/text.h"
 #include "neon/core/threads.h"
 
@@ -81,23 +82,28 @@ std::string joined(const std::string& head, const std::string* first, const std:
 }  // namespace
 
 std::string compile_error(const std::vector<std::string>& sources, int arch) {
-  const std::string head = cuda::source_head();
-  std::vector<std::string> with_head;
-  std::vector<std::pair<const std::string*, const std::string*>> work;  // what is compiled at once
+  const std::string head = cuda::source_head(), longer = text(head, elementwise::coarse_source());
+  struct Work {  // what is compiled at once
+    const std::string *first, *last, *head;
+  };
+  std::vector<Work> work;
   const std::set<std::string> different(sources.begin(), sources.end());
+  std::vector<std::string> with_head, with_longer;
   for (const std::string& source : different) {
-    if (source.starts_with(head)) with_head.push_back(source);
-    else work.emplace_back(&source, &source + 1);
+    if (source.starts_with(longer)) with_longer.push_back(source);
+    else if (source.starts_with(head)) with_head.push_back(source);
+    else work.push_back({&source, &source + 1, &head});
   }
-  for (size_t i = 0; i < with_head.size(); i += kAtOnce)
-    work.emplace_back(&with_head[i], with_head.data() + std::min(i + kAtOnce, with_head.size()));
+  for (const auto& [of, their_head] : {std::pair(&with_head, &head), std::pair(&with_longer, &longer)})
+    for (size_t i = 0; i < of->size(); i += kAtOnce)
+      work.push_back({of->data() + i, of->data() + std::min(i + kAtOnce, of->size()), their_head});
   std::atomic<size_t> next = 0;
   std::mutex mutex;
   std::string problem;
   const auto compile = [&] {
     for (size_t w; (w = next++) < work.size();) {
-      const auto [first, last] = work[w];
-      if (last - first > 1 && error_of(joined(head, first, last), arch).empty()) continue;
+      const auto [first, last, shared] = work[w];
+      if (last - first > 1 && error_of(joined(*shared, first, last), arch).empty()) continue;
       for (const std::string* source = first; source != last; ++source) {
         const std::string said = error_of(*source, arch);
         if (said.empty()) continue;
