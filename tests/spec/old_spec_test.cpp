@@ -190,6 +190,8 @@ TEST_CASE("0.9: nothing unknown is passed over") {
              Contains("o.yaml:7:5: 'layers.FCLayr' is no class of neon 0.9; did you mean layers.FCLayer"));
   parts.layers = "!obj:my.Layer {nout: 3},";
   CHECK_THAT(parts.error(), Contains("'my.Layer' is no class of neon 0.9; a class of one's own in Python"));
+  parts.layers = "!obj:layers.WeightLayer {},";
+  CHECK_THAT(parts.error(), Contains("is not taken over; it is the base of layers with weights; write layers.FCLayer"));
   parts.layers = "!obj:transforms.Tanh {},";
   CHECK_THAT(parts.error(), Contains("expected a layer, found transforms.Tanh, an activation"));
   parts = {};
