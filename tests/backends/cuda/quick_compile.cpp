@@ -28,6 +28,7 @@ struct QuickNvrtc {
   decltype(nvrtcGetProgramLogSize)* log_size;
   decltype(nvrtcGetProgramLog)* log;
   decltype(nvrtcGetCUBINSize)* code_size;
+  decltype(nvrtcGetPTXSize)* ptx_size;
   decltype(nvrtcVersion)* version;
   bool quick;
   QuickNvrtc() {
@@ -37,6 +38,7 @@ struct QuickNvrtc {
     library.find(log_size, "nvrtcGetProgramLogSize");
     library.find(log, "nvrtcGetProgramLog");
     library.find(code_size, "nvrtcGetCUBINSize");
+    library.find(ptx_size, "nvrtcGetPTXSize");
     library.find(version, "nvrtcVersion");
     int major = 0, minor = 0;
     version(&major, &minor);
@@ -45,9 +47,9 @@ struct QuickNvrtc {
 };
 
 // What NVRTC says against it.
-std::string error_of(const std::string& source, int arch) {
+std::string error_of(const std::string& source, int arch, Code code) {
   static const QuickNvrtc nvrtc;
-  const std::string target = text("-arch=sm_", arch);
+  const std::string target = text(code == Code::machine ? "-arch=sm_" : "-arch=compute_", arch);
   const char* options[] = {target.c_str(), "--std=c++17", "--Ofast-compile=max"};
   nvrtcProgram program = nullptr;
   if (nvrtc.create(&program, source.c_str(), "kernel.cu", 0, nullptr, nullptr) != NVRTC_SUCCESS)
@@ -60,8 +62,8 @@ std::string error_of(const std::string& source, int arch) {
     said.resize(size);
     nvrtc.log(program, said.data());
     if (said.empty()) said = "no word from NVRTC";
-  } else if (nvrtc.code_size(program, &size) != NVRTC_SUCCESS || size == 0) {
-    said = "no machine code";
+  } else if ((code == Code::machine ? nvrtc.code_size : nvrtc.ptx_size)(program, &size) != NVRTC_SUCCESS || size == 0) {
+    said = "no code";
   }
   nvrtc.destroy(&program);
   return said;
@@ -81,7 +83,7 @@ std::string joined(const std::string& head, const std::string* first, const std:
 
 }  // namespace
 
-std::string compile_error(const std::vector<std::string>& sources, int arch) {
+std::string compile_error(const std::vector<std::string>& sources, int arch, Code code) {
   const std::string head = cuda::source_head(), longer = text(head, elementwise::coarse_source());
   struct Work {  // what is compiled at once
     const std::string *first, *last, *head;
@@ -103,9 +105,9 @@ std::string compile_error(const std::vector<std::string>& sources, int arch) {
   const auto compile = [&] {
     for (size_t w; (w = next++) < work.size();) {
       const auto [first, last, shared] = work[w];
-      if (last - first > 1 && error_of(joined(*shared, first, last), arch).empty()) continue;
+      if (last - first > 1 && error_of(joined(*shared, first, last), arch, code).empty()) continue;
       for (const std::string* source = first; source != last; ++source) {
-        const std::string said = error_of(*source, arch);
+        const std::string said = error_of(*source, arch, code);
         if (said.empty()) continue;
         const std::lock_guard lock(mutex);
         problem = text(said, "\n", source->substr(source->starts_with(head) ? head.size() : 0));

@@ -33,9 +33,9 @@ std::vector<std::string> sources_of(const Graph& graph, bool tf32 = false) {
   return out;
 }
 
-void check_compiles(const std::vector<std::string>& sources, int least_arch = 0) {
+void check_compiles(const std::vector<std::string>& sources, int least_arch = 0, Code code = Code::machine) {
   for (int arch : {NEON_CUDA_ARCH}) {
-    if (arch >= least_arch) CHECK(compile_error(sources, arch) == "");
+    if (arch >= least_arch) CHECK(compile_error(sources, arch, code) == "");
   }
 }
 
@@ -124,10 +124,11 @@ TEST_CASE("the kernels of every op case compile", "[op]") {
     build_case(graph, c, DType::f32);
     for (std::string& source : sources_of(graph)) sources.push_back(std::move(source));
   }
-  check_compiles(sources);
+  check_compiles(sources, 0, Code::ptx);
 }
 
-// One case of each op: the types differ by loads, stores and the arithmetic, which are the same in all of its kernels.
+// Machine code of one case of each op: the types differ by loads, stores and the arithmetic, which are the same in all
+// of its kernels.
 TEST_CASE("the kernels of an op compile in every type", "[op]") {
   std::vector<std::string> sources;
   std::set<std::string> seen;
@@ -135,7 +136,7 @@ TEST_CASE("the kernels of an op compile in every type", "[op]") {
     if (find_op(c.op)->is_elementwise()) continue;
     Graph probe;
     if (probe.shape(build_case(probe, c, DType::f32)[0]).elements() == 0 || !seen.insert(c.op).second) continue;
-    for (DType dtype : {DType::f64, DType::f16, DType::bf16}) {
+    for (DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
       Graph graph;
       build_case(graph, c, dtype);
       for (std::string& source : sources_of(graph)) sources.push_back(std::move(source));
