@@ -22,6 +22,14 @@ class DataParameters {
     entry_ = find_in_category("dataset", data->entries[0].key, error);
     params_ = &data->entries[0].value;
   }
+  // Calls `act` with the name of each that --set gives.
+  void for_each_of_option(auto&& act) const {
+    if (!entry_ || !params_->is_map()) return;
+    for (const auto& [key, value, where] : params_->entries) {
+      const Field* const field = entry_->schema().find(key);
+      if (value.where.is_option()) act(field ? field->name : key);
+    }
+  }
   // Null where the spec does not give it. The last one counts: --set puts an alias behind the name of the field.
   const Setting* find(std::string_view name) const {
     const Setting* out = nullptr;
@@ -77,6 +85,16 @@ void check_kept_parameters(const OpenedRun& opened, const Setting& before) {
   }
   if (opened.run.meaning.is_image() && differ(opened.spec.find("normalize"), before.find("normalize")))
     refuse_kept("normalize", "the numbers of the pixels");
+}
+
+void check_heeded_by_predict(const OpenedRun& opened) {
+  constexpr std::string_view kHeeded[] = {"decimal", "on_bad_sample", "x_train",   "x_test", "array",   "text",
+                                          "label",   "header",        "delimiter", "steps",  "horizon", "path"};
+  DataParameters(opened.spec).for_each_of_option([&](const std::string& name) {
+    if (std::ranges::count(kHeeded, name) == 0)
+      fail(ErrorKind::config, "--set dataset.", name, " changes nothing for neon predict, which takes samples as the ",
+           "net was trained with them; leave it out");
+  });
 }
 
 }  // namespace neon

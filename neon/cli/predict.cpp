@@ -6,6 +6,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "neon/cli/kept_parameters.h"
 #include "neon/cli/outcome_sheet.h"
 #include "neon/cli/output_place.h"
 #include "neon/cli/predictor.h"
@@ -257,6 +258,7 @@ int run_predict(const CommandLine& line) {
   const std::string path = checkpoint_at(line.operands[0], kNetFiles);
   const OpenedRun opened = open_checkpoint(line, path);
   check_caffe(line, opened, path);
+  check_heeded_by_predict(opened);
   const StoredData stored = stored_data(opened.run, opened.spec);
   const auto sources = open_samples({line.operands.begin() + 1, line.operands.end()}, stored);
   check_sheet_options(line);

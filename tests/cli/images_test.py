@@ -55,6 +55,10 @@ batch_size: 8
             for verb in ["eval", "m.safetensors"], ["resume", "-e", "2", "m.safetensors"], ["predict", "m.safetensors", "colours/test"]:
                 self.refused(2, *verb, "--set", f"{key}={value}", says=[f"--set {key}: the checkpoint has the numbers of the pixels as the net was trained with them", "they stay so"])
         self.neon("eval", "m.safetensors", "--set", "dataset.normalize=true", "--set", "normalize=false")
+        for name, value in ("size", "6"), ("channels", "1"), ("test", "0.5"), ("folds", "3"):
+            self.refused(2, "predict", "m.safetensors", "colours/test", "--set", f"dataset.{name}={value}",
+                         says=f"--set dataset.{name} changes nothing for neon predict, which takes samples as the net was trained with them; leave it out")
+        self.neon("predict", "m.safetensors", "colours/test", "--set", "dataset.on_bad_sample=skip")
 
     def test_evaluations_are_as_many_as_their_time_allows(self):
         """Every epoch, where that takes less than a tenth of the time; an image of two views takes two."""
