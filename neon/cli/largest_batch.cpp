@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "neon/core/error.h"
 #include "neon/core/text.h"
 
 namespace neon {
@@ -22,7 +23,7 @@ std::string note_of_room(double free, const Lowered& lowered) {
 }
 
 std::string largest_batch(const Experiment& experiment, const DataLayout& layout, StepOptions step,
-                          const BatchRoom& room) {
+                          const BatchRoom& room) try {
   const auto batch = double(step.batch);
   step.batch *= 2;
   const Graph larger = training_graph(experiment.last_phase(), layout, step).graph;
@@ -32,6 +33,8 @@ std::string largest_batch(const Experiment& experiment, const DataLayout& layout
   const bool all = samples == layout.train_size;
   return text("batch   up to ", all ? "all " : "about ", all ? samples : two_digits(samples), " samples fit into the ",
               bytes_text(room.free), " that are free");
+} catch (const Error&) {  // an array of twice this batch has too many numbers
+  return "batch   fewer samples than twice this batch fit: its arrays would be too large";
 }
 
 }  // namespace neon
