@@ -48,6 +48,7 @@ constexpr ForeignName kOlderNames[] = {
     {"dataset", "Flickr30k", kSentences},
     {"dataset", "Coco", kSentences},
     {"dataset", "DUMMY", "write `UniformRandom`"},
+    {"dataset", "ImgMaster", kImages},
     {"dataset", "ImageLoader", kImages},
     {"dataset", "DataLoader", kImages},
     {"dataset", "AeonDataLoader", kImages},
