@@ -69,6 +69,15 @@ constexpr KeptParameters kKeptByCheckpoints[] = {
 // What --set says, where the run's spec says otherwise.
 bool differ(const Setting* set, const Setting* old) { return set && (!old || old->to_string() != set->to_string()); }
 
+// The augmentation that learns from the training images; null without it.
+const Setting* whitening_of(const Setting& spec) {
+  const Setting* const augment = spec.find("augment");
+  if (!augment) return nullptr;
+  for (const Setting& item : augment->items)
+    if (item.is_map() && item.entries.size() == 1 && item.entries[0].key == "Whiten") return &item;
+  return nullptr;
+}
+
 [[noreturn]] void refuse_kept(std::string_view key, const char* what) {
   fail(ErrorKind::config, "--set ", key, ": the checkpoint has ", what, " as the net was trained with them, and they ",
        "stay so; leave it out, or train a net anew");
@@ -85,6 +94,8 @@ void check_kept_parameters(const OpenedRun& opened, const Setting& before) {
   }
   if (opened.run.meaning.is_image() && differ(opened.spec.find("normalize"), before.find("normalize")))
     refuse_kept("normalize", "the numbers of the pixels");
+  const Setting *const whitens = whitening_of(opened.spec), *const whitened = whitening_of(before);
+  if (whitened && differ(whitens, whitened)) refuse_kept("augment", "the numbers of Whiten");
 }
 
 void check_heeded_by_predict(const OpenedRun& opened) {

@@ -57,6 +57,12 @@ class Whiten(Case):
         self.neon("-r", "1", "-d", "f64", "-s", path, spec, *more)
         return self.array(path, "augment/Whiten/mean"), self.array(path, "augment/Whiten/matrix")
 
+    def test_the_matrix_of_a_checkpoint_stays(self):
+        self.trained(self.write("s.yaml", SPEC))
+        for verb in ["eval", "m"], ["resume", "-e", "2", "m"]:
+            self.refused(2, *verb, "--set", "augment[1].bias=0.5", says="--set augment: the checkpoint has the numbers of Whiten as the net was trained with them")
+        self.neon("eval", "m", "--set", "augment[1].bias=0.1")
+
     def test_the_matrix_is_that_of_the_training_images_alone(self):
         for bias in 0.1, 7:
             mean, matrix = self.trained(self.spec(SPEC, augment=f"[ContrastNormalize, Whiten: {{bias: {bias}}}]"))
