@@ -6,15 +6,17 @@
 #include <bit>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 
 #include "datasets/file.h"
 #include "neon/core/error.h"
 #include "neon/core/paths.h"
+#include "neon/core/protobuf.h"
 
 namespace neon {
 
 namespace {
+
+using protobuf::double_field, protobuf::field, protobuf::float_field, protobuf::whole_field;
 
 constexpr uint32_t kCastagnoli = 0x82f63b78;  // reflected
 
@@ -31,32 +33,9 @@ double unix_time() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-template <typename T>
-std::string bytes_of_number(T value) {
-  std::string out(sizeof value, 0);
-  std::memcpy(out.data(), &value, sizeof value);
-  return out;
-}
-
 // A checksum as TFRecord has it.
 std::string masked_crc(std::string_view bytes) {
-  return bytes_of_number<uint32_t>(std::rotr(crc32c_of(bytes), 15) + 0xa282ead8u);
-}
-
-std::string varint(uint64_t value) {
-  std::string out;
-  for (; value >= 0x80; value >>= 7) out += char(value | 0x80);
-  return out + char(value);
-}
-
-// Fields of protobuf: bytes, a whole number, a number of 32 or 64 bits.
-std::string field(int number, const std::string& content) {
-  return varint(uint64_t(number) << 3 | 2) + varint(content.size()) + content;
-}
-std::string whole_field(int number, int64_t value) { return varint(uint64_t(number) << 3) + varint(uint64_t(value)); }
-std::string float_field(int number, float value) { return varint(uint64_t(number) << 3 | 5) + bytes_of_number(value); }
-std::string double_field(int number, double value) {
-  return varint(uint64_t(number) << 3 | 1) + bytes_of_number(value);
+  return protobuf::bytes_of<uint32_t>(std::rotr(crc32c_of(bytes), 15) + 0xa282ead8u);
 }
 
 // Event: wall_time 1, step 2, file_version 3, summary 5, session_log 7. Summary: value 1. Value: tag 1, simple_value 2.
@@ -95,7 +74,7 @@ EventFile::EventFile(const std::string& folder, bool resumes) : resumes_(resumes
 
 void EventFile::add_event(int64_t step, const std::string& more) {
   const std::string event = double_field(kTime, unix_time()) + whole_field(kStep, step) + more;
-  const std::string length = bytes_of_number(uint64_t(event.size()));
+  const std::string length = protobuf::bytes_of(uint64_t(event.size()));
   file_.add(length + masked_crc(length) + event + masked_crc(event));
 }
 

@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 
 import support
+from protobuf import fields
 from support import IRIS, Case
 
 
@@ -25,29 +26,6 @@ def crc32c(content):
 def masked(content):
     crc = crc32c(content)
     return ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff
-
-
-def fields(content):
-    """[(number, value)] of a message: ints, bytes, or 4 or 8 raw bytes."""
-    def varint(at):
-        value = shift = 0
-        while True:
-            byte = content[at]
-            value |= (byte & 127) << shift
-            at, shift = at + 1, shift + 7
-            if byte < 128:
-                return value, at
-
-    out, at = [], 0
-    while at < len(content):
-        tag, at = varint(at)
-        if tag & 7 == 0:
-            value, at = varint(at)
-        else:
-            size, at = {1: lambda: (8, at), 2: lambda: varint(at), 5: lambda: (4, at)}[tag & 7]()
-            value, at = content[at:at + size], at + size
-        out.append((tag >> 3, value))
-    return out
 
 
 def events(path):
