@@ -15,7 +15,7 @@ struct VerbOptions {
   std::optional<int64_t> iterations;
   int64_t length = 500, beam = 1;
   double temperature = 1, top_p = 1;
-  std::string prompt, sheet, svg, png, explain;
+  std::string prompt, sheet, svg, png, explain, onnx;
   std::string format, as;
   int64_t trials = 20, seeds = 3;
   std::string method = "random", folder, metric, profile, fixed = "16.12";
@@ -61,6 +61,7 @@ struct VerbOptions {
     p("skip_bad", &VerbOptions::skip_bad, "Leaves damaged images out.");
     p("overwrite", &VerbOptions::overwrite, "Replaces files that neon did not write.");
     p("npz", &VerbOptions::npz, "Writes arrays as NumPy's .npz.");
+    p("onnx", &VerbOptions::onnx, "ONNX file for the net.");
     p("sheet", &VerbOptions::sheet, "PNG file for a sheet of images.");
     p("png", &VerbOptions::png, "Folder for pictures of runs.");
     p("svg", &VerbOptions::svg, "SVG file for the graph of the net.");

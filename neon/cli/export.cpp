@@ -1,9 +1,10 @@
-// neon export CHECKPOINT --npz or --csv: the weights for NumPy or any other program.
+// neon export CHECKPOINT --npz or --csv: the weights for NumPy or any other program. With --onnx the net itself.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include "neon/cli/npz_writer.h"
+#include "neon/cli/onnx_export.h"
 #include "neon/cli/output_place.h"
 #include "neon/cli/run_place.h"
 #include "neon/cli/untrained_phase.h"
@@ -63,8 +64,10 @@ int run_export(const CommandLine& line) {
   const VerbOptions& of = line.of_verb;
   const std::string path = checkpoint_operand(line, kNetFiles), given = line.run().output_file;
   const OpenedRun opened = open_checkpoint(line, path);
-  if (of.npz == of.csv)
-    fail(ErrorKind::config, "neon export needs one of --npz and --csv; usage: ", usage_of(*find_verb(line.verb)));
+  if (of.npz + of.csv + !of.onnx.empty() != 1)
+    fail(ErrorKind::config,
+         "neon export needs one of --npz, --csv and --onnx FILE; usage: ", usage_of(*find_verb(line.verb)));
+  if (!of.onnx.empty()) return export_onnx(line, opened, path);
   const std::string beside = std::filesystem::path(path).replace_extension(of.npz ? ".npz" : ".csv").string();
   const std::string to = given.empty() ? beside : given;
   check_free(to, of.overwrite);
@@ -80,7 +83,9 @@ int run_export(const CommandLine& line) {
 
 }  // namespace
 
-NEON_VERB(run_export, "export", 85, takes_nothing, "[CHECKPOINT]",
-          "write the weights for NumPy (--npz), or as tables in a folder (--csv); -o names the file or folder");
+NEON_VERB(
+    run_export, "export", 85, takes_nothing, "[CHECKPOINT]",
+    "write the weights for NumPy (--npz), or as tables in a folder (--csv), which -o names; or the net as an ONNX "
+    "file (--onnx FILE)");
 
 }  // namespace neon

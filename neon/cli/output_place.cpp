@@ -32,9 +32,9 @@ void check_spares_inputs(const CommandLine& line) {
     for (const char* const file : {kBestFile, kLastFile, kSpecFile, kRunMetricsFile})
       inputs.push_back(join_path(run, file));
   for (const std::string& more : {line.config, of_run("model_file")}) inputs.push_back(more);
-  for (const auto& [option, output] :
-       {std::pair("-o", of_run("output_file")), std::pair("--sheet", line.of_verb.sheet),
-        std::pair("--svg", line.of_verb.svg), std::pair("--profile", line.of_verb.profile)}) {
+  for (const auto& [option, output] : {std::pair("-o", of_run("output_file")), std::pair("--sheet", line.of_verb.sheet),
+                                       std::pair("--svg", line.of_verb.svg), std::pair("--onnx", line.of_verb.onnx),
+                                       std::pair("--profile", line.of_verb.profile)}) {
     std::error_code absent;
     if (output.empty() || !std::filesystem::is_regular_file(output, absent)) continue;
     for (const std::string& folder : line.operands)

@@ -1,0 +1,168 @@
+"""Reads an ONNX file and computes what it says in NumPy, in double precision: a second reading of the format, by other
+code than neon's."""
+import struct
+from types import SimpleNamespace
+
+import numpy as np
+
+from protobuf import fields, varint
+
+FLOAT, INT64, BOOL = 1, 7, 9
+
+
+def signed(value):
+    return value - (1 << 64) if value >> 63 else value
+
+
+def numbers_of(values):
+    """A repeated field of whole numbers, packed or not."""
+    out = []
+    for value in values:
+        if isinstance(value, int):
+            out.append(signed(value))
+            continue
+        at = 0
+        while at < len(value):
+            number, at = varint(value, at)
+            out.append(signed(number))
+    return out
+
+
+def grouped(content):
+    out = {}
+    for number, value in fields(content):
+        out.setdefault(number, []).append(value)
+    return out
+
+
+def attribute(content):
+    of = grouped(content)
+    kind = of[20][0]
+    value = {1: lambda: struct.unpack("<f", of[2][0])[0], 2: lambda: signed(of[3][0]), 3: lambda: of[4][0].decode(),
+             7: lambda: numbers_of(of[8])}[kind]()
+    return of[1][0].decode(), value
+
+
+def node(content):
+    of = grouped(content)
+    return SimpleNamespace(inputs=[name.decode() for name in of.get(1, [])], outputs=[name.decode() for name in of[2]],
+                           name=of[3][0].decode(), op=of[4][0].decode(), of=dict(map(attribute, of.get(5, []))))
+
+
+def tensor(content):
+    of = grouped(content)
+    kind = {FLOAT: "<f4", INT64: "<i8"}[of[2][0]]
+    return of[8][0].decode(), np.frombuffer(of[9][0], kind).reshape(numbers_of(of.get(1, [])))
+
+
+def argument(content):
+    """Name, element type and sizes; a size with a name is that name."""
+    of = grouped(content)
+    array = grouped(grouped(of[2][0])[1][0])
+    sizes = []
+    for size in grouped(array[2][0]).get(1, []):
+        of_size = grouped(size)
+        sizes.append(of_size[1][0] if 1 in of_size else of_size[2][0].decode())
+    return of[1][0].decode(), array[1][0], sizes
+
+
+def read(path):
+    with open(path, "rb") as file:
+        model = grouped(file.read())
+    graph = grouped(model[7][0])
+    metadata = {entry[1][0].decode(): entry[2][0].decode() for entry in map(grouped, model.get(14, []))}
+    (inputs,), (outputs,) = graph[11], graph[12]
+    return SimpleNamespace(version=model[1][0], producer=model[2][0].decode(), opset=grouped(model[8][0])[2][0], metadata=metadata,
+                           nodes=[node(each) for each in graph[1]], arrays=dict(map(tensor, graph.get(5, []))),
+                           input=argument(inputs), output=argument(outputs))
+
+
+def windows(x, of, size, outside):
+    """x (N,C,H,W) -> (N,C,P,Q,R,S), with padding of that value."""
+    (top, left, bottom, right), strides = of["pads"], of["strides"]
+    down, across = of.get("dilations", [1, 1])
+    x = np.pad(x, [(0, 0), (0, 0), (top, bottom), (left, right)], constant_values=outside)
+    rows = (x.shape[2] - down * (size[0] - 1) - 1) // strides[0] + 1
+    columns = (x.shape[3] - across * (size[1] - 1) - 1) // strides[1] + 1
+    out = np.empty(x.shape[:2] + (rows, columns) + tuple(size))
+    for r in range(size[0]):
+        for s in range(size[1]):
+            out[..., r, s] = x[:, :, r * down:r * down + strides[0] * rows:strides[0], s * across:s * across + strides[1] * columns:strides[1]][:, :, :rows, :columns]
+    return out
+
+
+def convolution(of, x, w):
+    groups, maps = of["group"], w.shape[0] // of["group"]
+    seen, channels = windows(x, of, w.shape[2:], 0), w.shape[1]
+    parts = [np.einsum("ncpqrs,kcrs->nkpq", seen[:, g * channels:(g + 1) * channels], w[g * maps:(g + 1) * maps]) for g in range(groups)]
+    return np.concatenate(parts, axis=1)
+
+
+def transposed_convolution(of, x, w):
+    assert of["group"] == 1 and of["dilations"] == [1, 1]
+    (top, left, bottom, right), (down, across) = of["pads"], of["strides"]
+    n, _, height, width = x.shape
+    rows = (height - 1) * down + w.shape[2] + of["output_padding"][0]
+    columns = (width - 1) * across + w.shape[3] + of["output_padding"][1]
+    out = np.zeros((n, w.shape[1], rows, columns))
+    for i in range(height):
+        for j in range(width):
+            out[:, :, i * down:i * down + w.shape[2], j * across:j * across + w.shape[3]] += np.einsum("nc,ckrs->nkrs", x[:, :, i, j], w)
+    return out[:, :, top:rows - bottom, left:columns - right]
+
+
+def mean_pool(of, x):
+    seen, there = windows(x, of, of["kernel_shape"], 0), windows(np.ones_like(x), of, of["kernel_shape"], 0)
+    count = np.prod(of["kernel_shape"]) if of.get("count_include_pad") else there.sum((4, 5))
+    return seen.sum((4, 5)) / count
+
+
+def softmax(of, x):
+    e = np.exp(x - x.max(of["axis"], keepdims=True))
+    return e / e.sum(of["axis"], keepdims=True)
+
+
+def gemm(of, a, b):
+    return (a.T if of.get("transA") else a) @ (b.T if of.get("transB") else b)
+
+
+def cast(of, x):
+    return x.astype({FLOAT: np.float64, INT64: np.int64, BOOL: bool}[of["to"]])
+
+
+def sliced(of, x, first, end, axes):
+    place = [slice(None)] * x.ndim
+    place[axes[0]] = slice(first[0], end[0])
+    return x[tuple(place)]
+
+
+OPERATORS = {
+    "Add": lambda of, a, b: a + b, "Sub": lambda of, a, b: a - b, "Mul": lambda of, a, b: a * b, "Div": lambda of, a, b: a / b,
+    "Neg": lambda of, x: -x, "Exp": lambda of, x: np.exp(x), "Log": lambda of, x: np.log(x), "Sqrt": lambda of, x: np.sqrt(x),
+    "Reciprocal": lambda of, x: 1 / x, "Abs": lambda of, x: np.abs(x), "Tanh": lambda of, x: np.tanh(x),
+    "Sigmoid": lambda of, x: 1 / (1 + np.exp(-x)), "Relu": lambda of, x: np.maximum(x, 0), "Softplus": lambda of, x: np.logaddexp(0, x),
+    "Max": lambda of, a, b: np.maximum(a, b), "Min": lambda of, a, b: np.minimum(a, b), "Identity": lambda of, x: x,
+    "LeakyRelu": lambda of, x: np.where(x < 0, of["alpha"] * x, x), "PRelu": lambda of, x, s: np.where(x < 0, s * x, x),
+    "Elu": lambda of, x: np.where(x < 0, of["alpha"] * np.expm1(np.minimum(x, 0)), x),
+    "HardSigmoid": lambda of, x: np.clip(of["alpha"] * x + of["beta"], 0, 1),
+    "Equal": lambda of, a, b: a == b, "Less": lambda of, a, b: a < b, "Greater": lambda of, a, b: a > b, "Not": lambda of, x: ~x,
+    "LessOrEqual": lambda of, a, b: a <= b, "GreaterOrEqual": lambda of, a, b: a >= b,
+    "Where": lambda of, c, a, b: np.where(c, a, b), "Cast": cast, "Gemm": gemm, "MatMul": lambda of, a, b: a @ b,
+    "Conv": convolution, "ConvTranspose": transposed_convolution, "AveragePool": mean_pool,
+    "MaxPool": lambda of, x: windows(x, of, of["kernel_shape"], -np.inf).max((4, 5)),
+    "ReduceSum": lambda of, x, axes: x.sum(tuple(axes), keepdims=True),
+    "ReduceMax": lambda of, x: x.max(tuple(of["axes"]), keepdims=True),
+    "Softmax": softmax, "LogSoftmax": lambda of, x: np.log(softmax(of, x)),
+    "Reshape": lambda of, x, shape: x.reshape(shape), "Transpose": lambda of, x: x.transpose(of["perm"]),
+    "Concat": lambda of, *parts: np.concatenate(parts, of["axis"]), "Slice": sliced,
+    "Gather": lambda of, x, places: np.take(x, places, of["axis"]),
+    "Expand": lambda of, x, shape: x * np.ones(shape),
+}
+
+
+def outputs(model, x):
+    arrays = {name: array.astype(np.float64) if array.dtype == np.float32 else array for name, array in model.arrays.items()}
+    arrays[model.input[0]] = x
+    for each in model.nodes:
+        arrays[each.outputs[0]] = OPERATORS[each.op](each.of, *(arrays[name] for name in each.inputs))
+    return arrays[model.output[0]]

@@ -1,0 +1,135 @@
+#!/usr/bin/python3
+"""neon export --onnx: the file's form, and its outputs by NumPy beside those that neon predicts."""
+import json
+import os
+import re
+
+import numpy as np
+
+import onnx_net
+import support
+from support import IRIS, MNIST, write_mnist
+
+try:
+    import onnx
+except ImportError:
+    onnx = None
+
+RESULT = re.compile(r"n\.onnx: opset 13, (\d+) nodes?, ([\d,]+) parameters; max \|difference\| (\S+) on (\d+) samples\n")
+HEAD = "Affine: {nout: 10, init: Kaiming, bias: {Constant: 0.1}, activation: Softmax}"
+
+
+class Onnx(support.Case):
+    def export(self):
+        """The model, the numbers of the printed line, and the line."""
+        out = self.neon("export", "m.safetensors", "--onnx", "n.onnx").out
+        self.assertRegex(out, RESULT)
+        model = onnx_net.read(self.path("n.onnx"))
+        if onnx:
+            onnx.checker.check_model(onnx.load(self.path("n.onnx")), full_check=True)
+        nodes, parameters, difference, samples = RESULT.match(out).groups()
+        self.assertEqual(int(nodes), len(model.nodes))
+        self.assertLess(float(difference), 1e-4)
+        return model, int(parameters.replace(",", "")), int(samples)
+
+    def predicted(self, file, classes):
+        rows = []
+        for line in self.neon("predict", "m.safetensors", file, "--format", "json", "--top_k", str(len(classes))).out.splitlines():
+            found = {one["class"]: one["output"] for one in json.loads(line)["top"]}
+            rows.append([found[name] for name in classes])
+        return np.array(rows)
+
+    def images(self, layers, dataset="MNIST", **changes):
+        """The model of a net of those layers, and the ops in it, whose outputs are those that neon predicts."""
+        write_mnist(self)
+        content = MNIST.replace("dataset: MNIST", f"dataset: {dataset}")
+        content = re.sub(r"  - Affine.*\n", "".join(f"  - {layer}\n" for layer in [*layers, HEAD]), content)
+        self.neon("-r", "3", "-e", "1", "-w", self.path("mnist"), "-s", "m.safetensors", self.spec(content, **changes))
+        model, parameters, samples = self.export()
+        self.assertEqual(samples, 64)
+        with open(self.path("mnist/t10k-images-idx3-ubyte"), "rb") as file:
+            x = np.frombuffer(file.read()[16:], np.uint8).reshape(-1, 1, 28, 28).astype(np.float64)
+        expected = self.predicted("mnist/t10k-images-idx3-ubyte", [str(k) for k in range(10)])
+        self.assertEqual((model.input, model.output), (("input", 1, ["N", 1, 28, 28]), ("output", 1, ["N", 10])))
+        np.testing.assert_allclose(onnx_net.outputs(model, x), expected, rtol=2e-4, atol=2e-6)
+        return model, parameters
+
+    def ops(self, model):
+        return [node.op for node in model.nodes]
+
+    def test_a_row_of_features(self):
+        self.neon("-r", "1", "-e", "1", "-s", "m.safetensors", self.spec())
+        model, parameters, samples = self.export()
+        self.assertEqual((parameters, samples), (4 * 8 + 8 * 3, 64))
+        self.assertEqual((model.version, model.opset, model.producer), (8, 13, "neon"))
+        self.assertEqual((model.input, model.output), (("input", 1, ["N", 4]), ("output", 1, ["N", 3])))
+        classes = json.loads(model.metadata["class_names"])
+        self.assertEqual(len(classes), 3)
+        x = np.array([[5.1, 3.5, 1.4, 0.2], [6.2, 2.9, 4.3, 1.3], [7.7, 3, 6.1, 2.3]], np.float32)
+        self.write("x.csv", "".join(",".join(map(str, row)) + "\n" for row in x))
+        np.testing.assert_allclose(onnx_net.outputs(model, x.astype(np.float64)), self.predicted("x.csv", classes), rtol=1e-5, atol=1e-7)
+
+    def test_weights_keep_their_names(self):
+        self.neon("-r", "1", "-e", "1", "-s", "m.safetensors", self.spec())
+        model, _, _ = self.export()
+        for name in "Affine_0/W", "Affine_1/W":
+            kind, shape, content = support.tensors(self.path("m.safetensors"))[0][name]
+            np.testing.assert_array_equal(model.arrays[name], np.frombuffer(content, np.float32).reshape(shape))
+
+    def test_an_mlp(self):
+        model, parameters = self.images(["Affine: {nout: 20, init: Kaiming, bias: {Constant: 0.2}, activation: Rectlin}"])
+        self.assertEqual(parameters, 784 * 20 + 20 + 20 * 10 + 10)
+        self.assertNotIn("Transpose", self.ops(model))
+
+    def test_a_convnet_with_batch_norm(self):
+        model, parameters = self.images(["Conv: {fshape: [5, 5, 4], init: Kaiming, batch_norm: true, activation: Rectlin}", "Pooling: {fshape: 2}",
+                                         "Conv: {fshape: [3, 3, 6], strides: 2, padding: 1, init: Kaiming, bias: {Constant: 0.1}, activation: Tanh}",
+                                         "Pooling: {fshape: 3, strides: 2, padding: 1, op: avg}"])
+        self.assertEqual(parameters, 25 * 4 + 2 * 4 + 9 * 4 * 6 + 6 + 6 * 3 * 3 * 10 + 10)
+        ops = self.ops(model)
+        self.assertEqual([ops.count(op) for op in ("Conv", "MaxPool", "AveragePool", "Gemm", "Softmax")], [2, 1, 1, 1, 1])
+        self.assertEqual(ops.count("Transpose"), 1)  # of the features of the last images
+
+    def test_merges_and_activations(self):
+        branch = "{fshape: 3, padding: 1, nofm: 4, init: Kaiming, batch_norm: true, activation: %s}"
+        names = ["Rectlin", "{Rectlin: {slope: 0.1}}", "{Explin: {alpha: 0.5}}", "PReLU", "SoftPlus", "Swish", "Mish", "Gelu"]
+        layers = ["Conv: " + branch % "Logistic",
+                  "MergeSum: [[Conv: " + branch % names[2] + ", Conv: " + branch % names[1] + "], [SkipNode]]",
+                  "MergeBroadcast: {layers: [[Conv: " + branch % names[4] + "], [Conv: " + branch % "Tanh" + "], [SkipNode]], merge: depth}",
+                  "Pooling: {fshape: all, op: avg}"]
+        model, _ = self.images(layers)
+        self.assertIn("Concat", self.ops(model))
+        self.assertNotIn("Transpose", self.ops(model))
+
+    def test_a_deconvolution(self):
+        self.images(["Conv: {fshape: 3, nofm: 3, strides: 3, init: Kaiming, activation: Rectlin}",
+                     "Deconv: {fshape: 4, nofm: 2, strides: 2, padding: 1, init: Kaiming, activation: Rectlin}"])
+
+    def test_normalized_images(self):
+        self.images(["Affine: {nout: 5, init: Kaiming, activation: Tanh}"], normalize="true")
+
+    def test_16_bits_become_f32(self):
+        self.neon("-r", "1", "-e", "1", "-d", "bf16", "-s", "m.safetensors", self.spec())
+        said = self.neon("export", "m.safetensors", "--onnx", "n.onnx")
+        self.assertIn("note: the net was trained in bf16, and the file's numbers are f32", said.err)
+        self.assertEqual(onnx_net.read(self.path("n.onnx")).arrays["Affine_0/W"].dtype, np.float32)
+
+    def test_what_is_refused(self):
+        self.neon("-r", "1", "-e", "1", "-s", "m.safetensors", self.spec())
+        self.refused(2, "export", "m.safetensors", "--onnx", "n.onnx", "--npz", says="needs one of --npz, --csv and --onnx FILE")
+        self.refused(2, "export", "m.safetensors", "--onnx", "n.onnx", "-o", "x", says="leave -o out")
+        self.write("mine.onnx", "mine")
+        self.refused(3, "export", "m.safetensors", "--onnx", "mine.onnx", says="mine.onnx exists")
+        self.assertEqual(self.read("mine.onnx"), b"mine")
+        self.refused(2, "export", "m.safetensors", "--onnx", "m.safetensors", "--overwrite", says="is a file that neon reads")
+
+    def test_an_op_without_a_translation(self):
+        layers = IRIS.replace("layers:\n", "layers:\n  - BatchNorm: {binary: true}\n")
+        self.neon("-r", "1", "-e", "1", "-s", "m.safetensors", self.spec(layers))
+        self.refused(2, "export", "m.safetensors", "--onnx", "n.onnx", says=["BatchNorm", "op shift has no counterpart in ONNX, opset 13"])
+        self.assertEqual([name for name in os.listdir(self.folder) if "onnx" in name], [])
+
+
+if not onnx:
+    print("skipped: the files' form by onnx.checker, which python3-onnx has")
+support.main()
