@@ -82,13 +82,16 @@ std::string man_page() {
               "it.\n");
 }
 
-// The keys of the spec that stands on the line, for --set.
+// The keys of the spec that stands on the line, for --set. A spec may be anybody's: compgen -W would run a key such as
+// $(command), and so would a line that has it. Such keys are left out.
 constexpr const char* kBashKeys =
     "for word in \"${COMP_WORDS[@]}\"; do\n"
-    "        if [[ $word == *.yaml && -f $word ]]; then\n"
-    "          COMPREPLY=($(compgen -S = -W \"$(neon check \"$word\" --explain keys 2>/dev/null)\" -- \"$cur\"))\n"
-    "          compopt -o nospace 2>/dev/null\n"
-    "        fi\n"
+    "        [[ ($word == *.yaml || $word == *.yml) && -f $word ]] || continue\n"
+    "        while IFS= read -r word; do\n"
+    "          [[ $word == \"$cur\"* && $word != *[^][[:alnum:]_.-]* ]] && COMPREPLY+=(\"$word=\")\n"
+    "        done < <(neon check \"$word\" --explain keys 2>/dev/null)\n"
+    "        compopt -o nospace 2>/dev/null\n"
+    "        break\n"
     "      done\n"
     "      ";
 

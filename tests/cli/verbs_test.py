@@ -128,6 +128,17 @@ class Verbs(Case):
         self.assertEqual(self.completed("check", spec, "--set", "optimizer.learn"), ["optimizer.learning_rate="])
         self.assertIn("layers[0].nout=", self.completed(spec, "--set", "layers[0].n"))
         self.assertEqual(self.completed("--set", "optimizer.learn"), [])
+        self.write("s.yml", self.read(spec))
+        self.assertEqual(self.completed("check", "s.yml", "--set", "optimizer.learn"), ["optimizer.learning_rate="])
+
+    def test_completing_keys_runs_no_command_of_a_spec(self):
+        """bash's own lists of words would run the command in such a key."""
+        self.environment["PATH"] = os.path.dirname(os.path.realpath(support.NEON)) + ":" + os.environ["PATH"]
+        for key in "$(touch${IFS}lost)", "`touch${IFS}lost`", "a;touch lost":
+            spec = self.spec(class_weights=f"{{'{key}': 2}}")
+            self.assertIn(key, self.neon("check", spec, "--explain", "keys").out)
+            self.assertEqual(self.completed("check", spec, "--set", "class_w"), [])
+            self.assertFalse(os.path.exists(self.path("lost")))
 
 
 if __name__ == "__main__":
