@@ -42,7 +42,7 @@ const std::vector<std::string>& results_of(const Options& options, const std::st
 // Parses a file of options, if one is given, and the command line after it, so that the last value is the one that
 // counts. Returns how many of an option's values are the file's.
 std::map<std::string, size_t> parse_all(CLI::App& app, const Options& options, const std::vector<std::string>& given,
-                                        const CLI::Option* config) {
+                                        const CLI::Option* config, const CommandLine& line) {
   std::map<std::string, size_t> of_file;
   parse(app, given);
   const std::vector<std::string> files = config ? config->results() : std::vector<std::string>();
@@ -51,14 +51,15 @@ std::map<std::string, size_t> parse_all(CLI::App& app, const Options& options, c
     fail(ErrorKind::config, "option -c,--config: ", in_quotes(files[0]), " and ", in_quotes(files[1]),
          " are two files of options; put the lines of both into one");
   if (files[0].empty()) fail(ErrorKind::config, "option -c,--config: its value is empty; give one, or leave it out");
+  refuse_spec_as_options(files[0], line);
   std::vector<std::string> all;
-  for (const ConfigLine& line : config_lines(expand_home(files[0]))) {
+  for (const ConfigLine& each : config_lines(expand_home(files[0]))) {
     try {
-      parse(app, line.arguments);
+      parse(app, each.arguments);
     } catch (const Error& error) {
-      fail(error.kind(), line.where, ": ", error.what());
+      fail(error.kind(), each.where, ": ", error.what());
     }
-    all.insert(all.end(), line.arguments.begin(), line.arguments.end());
+    all.insert(all.end(), each.arguments.begin(), each.arguments.end());
   }
   parse(app, all);
   for (const auto& [field, option] : options) of_file[field] = option->results().size();
@@ -89,7 +90,7 @@ class Reader {
     name_in_full(arguments);
     const std::vector<std::string> given = clear_arguments(arguments);
     try {
-      of_file_ = parse_all(app_, options_, given, config_option_);
+      of_file_ = parse_all(app_, options_, given, config_option_, line_);
     } catch (const CLI::CallForHelp&) {
       finished = true;
       out = help_asked_for();

@@ -97,15 +97,17 @@ void refuse_list_of_devices(const std::vector<std::string>& given) {
   }
 }
 
-// Letters that were flags in 0.9, and take a value here.
-void refuse_spec_as_value(const std::vector<std::string>& given) {
-  for (size_t i = 0; i + 1 < given.size(); ++i) {
-    const bool type = given[i] == "-d", options = given[i] == "-c" && std::ranges::count_if(given, is_spec) == 1;
-    if ((!type && !options) || !is_spec(given[i + 1])) continue;
-    fail(ErrorKind::config, "option ", given[i], " takes ", type ? "a type, as f16" : "a file of options", ", and ",
-         printable(given[i + 1]), " is a spec; ", given[i], " of neon 0.9, ",
-         type ? "a debugger of Python" : "for Nervana's cloud", ", has no counterpart: leave it out");
-  }
+// Letters that were flags in 0.9 take a value here.
+[[noreturn]] void refuse_spec_as_value(const char* option, const char* value, const std::string& spec,
+                                       const char* before) {
+  fail(ErrorKind::config, "option ", option, " takes ", value, ", and ", printable(spec), " is a spec; ", option,
+       " of neon 0.9, ", before, ", has no counterpart: leave it out");
+}
+
+void refuse_spec_as_type(const std::vector<std::string>& given) {
+  for (size_t i = 0; i + 1 < given.size(); ++i)
+    if (given[i] == "-d" && is_spec(given[i + 1]))
+      refuse_spec_as_value("-d", "a type, as f16", given[i + 1], "a debugger of Python");
 }
 
 bool takes_integer(const std::string& letter) {
@@ -119,7 +121,7 @@ bool takes_integer(const std::string& letter) {
 
 void parse(CLI::App& app, const std::vector<std::string>& arguments) {
   refuse_list_of_devices(arguments);
-  refuse_spec_as_value(arguments);
+  refuse_spec_as_type(arguments);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
@@ -129,6 +131,12 @@ void parse(CLI::App& app, const std::vector<std::string>& arguments) {
     const bool missing = what.ends_with(" required TEXT missing");
     not_understood(app, arguments, missing ? text("option ", what.substr(0, what.find(':')), " needs a value") : what);
   }
+}
+
+void refuse_spec_as_options(const std::string& file, const CommandLine& line) {
+  const Verb* const verb = find_verb(line.verb);
+  if (is_spec(file) && line.operands.empty() && verb && verb->operands.starts_with("SPEC"))
+    refuse_spec_as_value("-c", "a file of options", file, "for Nervana's cloud");
 }
 
 void check_run_together(const CLI::App& app, const std::vector<std::string>& given) {

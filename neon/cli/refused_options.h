@@ -15,6 +15,9 @@ namespace neon {
 // Lets CLI11 read the arguments; anything it refuses is a config error.
 void parse(CLI::App& app, const std::vector<std::string>& arguments);
 
+// The spec of neon 0.9's `neon -c SPEC`, where -c had no value: refused where a verb has no other spec.
+void refuse_spec_as_options(const std::string& file, const CommandLine& line);
+
 // To CLI11, -eval2 is -e with the value val2, and -save_path is -s with ave_path: refused.
 void check_run_together(const CLI::App& app, const std::vector<std::string>& given);
 

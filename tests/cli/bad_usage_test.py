@@ -50,7 +50,11 @@ class Usage(Case):
                 ("-c", "takes a file of options, and s.yaml is a spec; -c of neon 0.9, for Nervana's cloud"):
             self.refused(2, option, self.spec(), says=[told, "has no counterpart: leave it out"])
         self.write("o.yaml", "epochs: 2\n")  # a file of options may have this name
-        self.assertIn("trained 2 epochs", self.neon("-c", "o.yaml", self.spec()).out)
+        self.assertIn("trained 2 epochs", self.neon("-c", "o.yaml", "-s", "m.safetensors", self.spec()).out)
+        self.neon("eval", "m.safetensors", "-c", "o.yaml")
+        self.neon("resume", "-c", "o.yaml", "m.safetensors")
+        self.write("plain", self.read("s.yaml"))
+        self.assertIn("trained 2 epochs", self.neon("-c", "o.yaml", "plain").out)
         for given in (["-g", "nervanagpu4", "-i", "2", "3", "4", "5", self.spec()], [self.spec(), "-i", "2", "3", "4", "5"]):
             self.refused(2, *given, says="neon: option -i takes one number, the first GPU's: -i 2 -m 4 trains on 4 GPUs\n")
 
