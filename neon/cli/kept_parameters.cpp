@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "datasets/dataset.h"
 #include "neon/core/error.h"
 #include "neon/core/params.h"
 #include "neon/core/registry.h"
@@ -22,25 +23,29 @@ class DataParameters {
     entry_ = find_in_category("dataset", data->entries[0].key, error);
     params_ = &data->entries[0].value;
   }
+  const EntryInfo* entry() const { return entry_; }
   // Calls `act` with the name of each that --set gives.
   void for_each_of_option(auto&& act) const {
     if (!entry_ || !params_->is_map()) return;
-    for (const auto& [key, value, where] : params_->entries) {
-      const Field* const field = entry_->schema().find(key);
-      if (value.where.is_option()) act(field ? field->name : key);
-    }
+    for (const auto& [key, value, where] : params_->entries)
+      if (value.where.is_option()) act(name_of(key));
   }
   // Null where the spec does not give it. The last one counts: --set puts an alias behind the name of the field.
   const Setting* find(std::string_view name) const {
     const Setting* out = nullptr;
     if (!entry_ || !params_->is_map()) return out;
-    const Schema& schema = entry_->schema();
     for (const auto& [key, value, where] : params_->entries)
-      if (const Field* const field = schema.find(key); field && field->name == name) out = &value;
+      if (name_of(key) == name) out = &value;
     return out;
   }
 
  private:
+  std::string name_of(const std::string& key) const {
+    const Field* field = entry_->schema().find(key);
+    if (!field && entry_->common) field = entry_->common().find(key);
+    return field ? field->name : key;
+  }
+
   const EntryInfo* entry_ = nullptr;
   const Setting* params_ = nullptr;
 };
@@ -50,6 +55,7 @@ struct KeptParameters {
   bool (*has)(const SampleMeaning& meaning);
   std::span<const std::string_view> names;
   const char* what;
+  bool of_any_set = true;  // false: of the run's own data set alone, others are read as their parameters say
 };
 
 // As in the parameters of CSV, Windows and Sequences.
@@ -63,7 +69,7 @@ constexpr KeptParameters kKeptByCheckpoints[] = {
      "the columns of the table"},
     {[](const SampleMeaning& m) { return !m.vocabulary.empty(); }, kOfTokens, "the tokens of the texts"},
     {[](const SampleMeaning& m) { return !m.targets.empty(); }, kOfTargets, "the units of the targets"},
-    {[](const SampleMeaning& m) { return m.is_image(); }, kOfPixels, "the numbers of the pixels"},
+    {[](const SampleMeaning& m) { return m.is_image(); }, kOfPixels, "the numbers of the pixels", false},
 };
 
 // What --set says, where the run's spec says otherwise.
@@ -78,6 +84,48 @@ const Setting* whitening_of(const Setting& spec) {
   return nullptr;
 }
 
+// The spec with all parameters of its data set, each as neon writes it: yes is true. As it is where a value is wrong.
+Setting in_full(Setting spec) {
+  Problems wrong;
+  Made<Dataset> set;
+  Setting* const data = spec.find("dataset");
+  if (data) Value_of<Made<Dataset>>::read(*data, set, {}, wrong);
+  if (set && wrong.empty()) *data = set.resolved();
+  return spec;
+}
+
+// The spec that --set made of the run's one.
+class ChangedSpec {
+ public:
+  ChangedSpec(const OpenedRun& opened, const Setting& before)
+      : set_(opened.spec),
+        old_(before),
+        now_(write_params(opened.experiment->params)),
+        then_(in_full(before)),
+        of_data_{DataParameters(set_), DataParameters(old_), DataParameters(now_), DataParameters(then_)} {}
+  ChangedSpec(const ChangedSpec&) = delete;
+  ChangedSpec& operator=(const ChangedSpec&) = delete;
+
+  // Another value, however it is written.
+  bool changes_data(std::string_view name) const {
+    return differ(of_data_[0].find(name), of_data_[1].find(name)) &&
+           differ(of_data_[2].find(name), of_data_[3].find(name));
+  }
+  bool changes(std::string_view key) const {
+    return differ(set_.find(key), old_.find(key)) && differ(now_.find(key), then_.find(key));
+  }
+  bool has_other_data() const { return of_data_[0].entry() != of_data_[1].entry(); }
+  bool changes_whitening() const {
+    const Setting *const old = whitening_of(old_), *const then = whitening_of(then_);
+    return old && differ(whitening_of(set_), old) && differ(whitening_of(now_), then);
+  }
+
+ private:
+  const Setting &set_, &old_;
+  const Setting now_, then_;
+  const DataParameters of_data_[4];
+};
+
 [[noreturn]] void refuse_kept(std::string_view key, const char* what) {
   fail(ErrorKind::config, "--set ", key, ": the checkpoint has ", what, " as the net was trained with them, and they ",
        "stay so; leave it out, or train a net anew");
@@ -86,23 +134,24 @@ const Setting* whitening_of(const Setting& spec) {
 }  // namespace
 
 void check_kept_parameters(const OpenedRun& opened, const Setting& before) {
-  const DataParameters now(opened.spec), then(before);
+  const ChangedSpec spec(opened, before);
+  const SampleMeaning& meaning = opened.run.meaning;
   for (const KeptParameters& kept : kKeptByCheckpoints) {
-    if (!kept.has(opened.run.meaning)) continue;
+    if (!kept.has(meaning) || (!kept.of_any_set && spec.has_other_data())) continue;
     for (const std::string_view name : kept.names)
-      if (differ(now.find(name), then.find(name))) refuse_kept(text("dataset.", name), kept.what);
+      if (spec.changes_data(name)) refuse_kept(text("dataset.", name), kept.what);
   }
-  if (opened.run.meaning.is_image() && differ(opened.spec.find("normalize"), before.find("normalize")))
+  if (meaning.is_image() && !spec.has_other_data() && spec.changes("normalize"))
     refuse_kept("normalize", "the numbers of the pixels");
-  const Setting *const whitens = whitening_of(opened.spec), *const whitened = whitening_of(before);
-  if (whitened && differ(whitens, whitened)) refuse_kept("augment", "the numbers of Whiten");
+  if (spec.changes_whitening()) refuse_kept("augment", "the numbers of Whiten");
 }
 
 void check_heeded_by_predict(const OpenedRun& opened) {
   constexpr std::string_view kHeeded[] = {"decimal", "on_bad_sample", "x_train",   "x_test", "array",   "text",
                                           "label",   "header",        "delimiter", "steps",  "horizon", "path"};
+  const ChangedSpec spec(opened, opened.run.spec);
   DataParameters(opened.spec).for_each_of_option([&](const std::string& name) {
-    if (std::ranges::count(kHeeded, name) == 0)
+    if (std::ranges::count(kHeeded, name) == 0 && spec.changes_data(name))
       fail(ErrorKind::config, "--set dataset.", name, " changes nothing for neon predict, which takes samples as the ",
            "net was trained with them; leave it out");
   });

@@ -8,7 +8,7 @@ namespace neon {
 // the parameter decides: columns, tokens, units of targets, the numbers of pixels. The net knows its samples so.
 void check_kept_parameters(const OpenedRun& opened, const Setting& before);
 
-// Throws where --set gives a parameter of the data set that neon predict does not heed (stored_data.h): it takes
+// Throws where --set changes a parameter of the data set that neon predict does not heed (stored_data.h): it takes
 // samples as the net was trained with them.
 void check_heeded_by_predict(const OpenedRun& opened);
 

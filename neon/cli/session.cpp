@@ -129,8 +129,8 @@ OpenedRun open_checkpoint(const CommandLine& line, const std::string& path) {
   Problems problems;
   for (const std::string& assignment : line.overrides) apply_override(root, assignment, problems);
   problems.throw_if_any();
-  check_kept_parameters(out, before);
   out.experiment = std::make_unique<Experiment>(root);
+  if (!line.overrides.empty()) check_kept_parameters(out, before);
   return out;
 }
 

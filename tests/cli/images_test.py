@@ -54,7 +54,16 @@ batch_size: 8
         for key, value in ("dataset.normalize", "false"), ("normalize", "true"), ("normalize", "{mean: [0, 0, 0], std: [1, 1, 1]}"):
             for verb in ["eval", "m.safetensors"], ["resume", "-e", "2", "m.safetensors"], ["predict", "m.safetensors", "colours/test"]:
                 self.refused(2, *verb, "--set", f"{key}={value}", says=[f"--set {key}: the checkpoint has the numbers of the pixels as the net was trained with them", "they stay so"])
-        self.neon("eval", "m.safetensors", "--set", "dataset.normalize=true", "--set", "normalize=false")
+        result = self.neon("eval", "m.safetensors").out
+        for value in "true", "yes", "True":  # of one meaning
+            same = ["--set", f"dataset.normalize={value}", "--set", "normalize=no"]
+            self.assertEqual(self.neon("eval", "m.safetensors", *same).out, result)
+            self.neon("predict", "m.safetensors", "colours/test", *same)
+        # Another data set is read as its own parameters say.
+        images = np.random.default_rng(1).integers(0, 256, (16, 3, 5, 5)).astype(np.float32)
+        np.savez(self.path("d.npz"), x_train=images, y_train=np.arange(16) % 2)
+        self.neon("-s", "n.safetensors", self.write("n.yaml", "dataset: {NPZ: {path: d.npz}}\n" + net))
+        self.neon("eval", "n.safetensors", "--set", "dataset={ImageFolder: {path: colours, size: 5, normalize: false}}")
         for name, value in ("size", "6"), ("channels", "1"), ("test", "0.5"), ("folds", "3"):
             self.refused(2, "predict", "m.safetensors", "colours/test", "--set", f"dataset.{name}={value}",
                          says=f"--set dataset.{name} changes nothing for neon predict, which takes samples as the net was trained with them; leave it out")
