@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "neon/cli/best_spec.h"
 #include "neon/cli/child_process.h"
@@ -53,6 +54,7 @@ class Search {
       while (int64_t(running_.size()) < plan_.at_once && may_start() && start_next()) {
       }
       if (running_.empty()) break;
+      note_end();
       wait();
       for (RunningTrial& one : running_) look(one);
       std::erase_if(running_, [](const RunningTrial& one) { return !one.process; });
@@ -99,10 +101,19 @@ class Search {
     try {
       check_spec();
       refuse_spec_that_fails_always();
-    } catch (const Error&) {
+    } catch (const Error& error) {
       ends_ = std::current_exception();
+      why_ends_ = error.what();
     }
     return !ends_;
+  }
+
+  // Trials may run for hours after the last one began.
+  void note_end() {
+    const bool has_more = !again_.empty() || int64_t(trials().size()) < line_.of_verb.trials;
+    if (!ends_ || !has_more || std::exchange(noted_, why_ends_) == why_ends_) return;
+    print_message(text("note: no further trial begins, ", running_.size(), " still ",
+                       running_.size() == 1 ? "runs" : "run", ": ", why_ends_));
   }
 
   bool start_next() {
@@ -286,7 +297,8 @@ class Search {
       else others = true;
     }
   } alike_;
-  std::exception_ptr ends_;  // why no further trial may start
+  std::exception_ptr ends_;       // why no further trial may start
+  std::string why_ends_, noted_;  // its message; the message that a note had last
 };
 
 int run_search(const CommandLine& line) {

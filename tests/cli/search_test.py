@@ -205,6 +205,12 @@ class Search(Case):
         self.assertEqual(status.pop(("Affine_0", "Affine_0")), "done")
         self.assertEqual(list(status.values()), ["failed"] * 3)
         self.assertIn("4 trials: 1 done, 3 failed", said.out)
+        self.assertNotIn("no further trial", said.err)
+        # Beside those that run others are left.
+        spec = self.spec(LONG.replace("{search: {int: [4, 40], name: units}}", "{search: {choice: [4, 5], name: units}}") + f"freeze: {names}\n", "more.yaml")
+        said = self.search(spec, "--trials", "8", "--method", "grid", "-m", "4")
+        self.assertRegex(said.err, "(?m)^note: no further trial begins, [12] still runs?: [3-6] trials of other values failed alike")
+        self.assertIn("8 trials: 2 done, 6 failed", said.out)
 
     def test_fractions_in_the_place_of_whole_numbers_are_refused(self):
         """The middle, 12, would be right, and so passes alone; also in an option that is not the first."""
