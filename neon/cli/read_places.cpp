@@ -26,25 +26,25 @@ bool is_text_set(const Setting& spec) {
 
 }  // namespace
 
-ReadPlaces::ReadPlaces(const Experiment& experiment, const RunOptions& options) {
-  const Setting spec = experiment.resolved(options);
+const ReadPlaces::Places& ReadPlaces::places() const {
+  if (places_) return *places_;
+  const Setting spec = experiment_.resolved(options_);
   std::vector<std::filesystem::path> folders;
-  for (const std::string& folder : {options.run_dir, std::string("."), options.spec_dir, options.data_dir})
+  for (const std::string& folder : {options_.run_dir, std::string("."), options_.spec_dir, options_.data_dir})
     if (!folder.empty()) folders.emplace_back(expand_home(folder));
-  if (options.data_dir.empty()) folders.emplace_back(default_data_dir());
-  places_ = places_of_data(spec, folders);
-  all_files_ = is_text_set(spec);
+  if (options_.data_dir.empty()) folders.emplace_back(default_data_dir());
+  return places_.emplace(places_of_data(spec, folders), is_text_set(spec));
 }
 
 void ReadPlaces::check_spares(const std::string& option, const std::string& output, bool foreign) const {
   std::error_code error;
   if (output.empty() || !std::filesystem::is_regular_file(output, error)) return;
   const std::string named = option.empty() ? output : text(option, ' ', output);
-  for (const std::string& place : places_) {
+  for (const std::string& place : places().all) {
     if (std::filesystem::equivalent(output, place, error) && !error)
       fail(ErrorKind::config, named,
            " is a file that the run reads its data from, and would be lost; give another name");
-    if (foreign && (all_files_ || is_image_name(output)) && std::filesystem::is_directory(place, error) &&
+    if (foreign && (places().all_files || is_image_name(output)) && std::filesystem::is_directory(place, error) &&
         lies_within(output, place))
       fail(ErrorKind::config, named, " lies in ", place,
            ", which the run reads its data from, and would be lost; give another name");
