@@ -116,8 +116,7 @@ class ChangedSpec {
   }
   bool has_other_data() const { return of_data_[0].entry() != of_data_[1].entry(); }
   bool changes_whitening() const {
-    const Setting *const old = whitening_of(old_), *const then = whitening_of(then_);
-    return old && differ(whitening_of(set_), old) && differ(whitening_of(now_), then);
+    return changes("augment") && whitening_of(then_) && differ(whitening_of(now_), whitening_of(then_));
   }
 
  private:

@@ -62,6 +62,8 @@ class Whiten(Case):
         for verb in ["eval", "m"], ["resume", "-e", "2", "m"]:
             self.refused(2, *verb, "--set", "augment[1].bias=0.5", says="--set augment: the checkpoint has the numbers of Whiten as the net was trained with them")
         self.neon("eval", "m", "--set", "augment[1].bias=0.1")
+        self.neon("eval", "m", "--set", "augment=[ContrastNormalize, Whiten]")
+        self.refused(2, "eval", "m", "--set", "augment=[ContrastNormalize, ZCA: {bias: 0.5}]", says="--set augment: the checkpoint has the numbers of Whiten")
 
     def test_the_matrix_is_that_of_the_training_images_alone(self):
         for bias in 0.1, 7:
