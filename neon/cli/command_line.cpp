@@ -281,7 +281,7 @@ class Reader {
   void take_backend() {
     std::string backend = asked(false);
     if (backend.empty()) backend = asked(true);
-    if (Setting* said = line_.run_options.find("backend")) *said = Setting::scalar(backend);
+    if (Setting* said = line_.run_options.find("backend")) said->value = backend;
     else if (!backend.empty()) add_option(line_.run_options, "backend", backend, "");
   }
 

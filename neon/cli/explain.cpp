@@ -65,6 +65,8 @@ class Explainer {
         resolved_(spec.experiment->resolved(options)),
         given_(load_spec(path, line.overrides, {values_of(line)}).root),
         file_(load_spec(path, {}, {values_of(line)}).root) {
+    if (const Setting* const backend = line.run_options.find("backend"))
+      *resolved_.find("backend") = Setting::scalar(backend->value);
     for (Setting* const root : {&resolved_, &given_, &file_}) root->set_paths("");
   }
   std::vector<std::string> keys() const {
@@ -99,7 +101,8 @@ class Explainer {
     for (const auto& [name, value, where] : line_.run_options.entries) {
       const Field* const field = schema_of<ExperimentParams>().find(name);
       if (!field || field->name != key) continue;
-      return value.path;  // "option -e,--epochs", behind the name of the file of options where it is in one
+      // "option -e,--epochs", behind the name of the file of options where it is in one; -i and its like mean a GPU.
+      return value.path.empty() ? "an option that names GPUs" : value.path;
     }
     return "";
   }
