@@ -53,6 +53,7 @@ constexpr ForeignName kOlderNames[] = {
     {"dataset", "DataLoader", kImages},
     {"dataset", "AeonDataLoader", kImages},
     {"dataset", "ImageParams", "give a set of images `size`, and the spec `augment: [...]`"},
+    {"dataset", "ImageIngestParams", "neon data pack has options for the sizes of photos"},
     {"dataset", "VideoParams", "neon reads volumes as arrays: write `NPY`, `NPZ` or `HDF5`"},
     {"dataset", "AudioParams", "neon reads frames of sound as arrays: write `NPY`, `NPZ` or `HDF5`"},
     {"dataset", "PASCALVOCTrain", "write `BoxImages`"},
