@@ -164,7 +164,7 @@ TEST_CASE("an order that there is no memory for is an error of the batch") {
 }
 
 // Sanitizers end the program where there is no address space for their own books on a thread.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef NEON_WATCHED
 TEST_CASE("a thread that cannot be started is an error, and those that were end") {
   const Numbers reader(40);
   int64_t pages = 0;

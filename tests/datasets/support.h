@@ -14,7 +14,7 @@ namespace neon_test {
 
 // Code that a sanitizer watches takes ten times as long: what is large, to be slow where time grows with the square, is
 // so many times smaller.
-#ifdef __SANITIZE_ADDRESS__
+#ifdef NEON_WATCHED
 constexpr int kSmaller = 8;
 #else
 constexpr int kSmaller = 1;

@@ -339,7 +339,7 @@ TEST_CASE("what is no spec is told in one line") {
 // Of a processor's time, which other programs do not lengthen; code that is watched by a sanitizer takes several
 // times as much.
 TEST_CASE("a spec is read in no time") {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef NEON_WATCHED
   const double bound = 0.03;
 #else
   const double bound = 0.003;

@@ -179,7 +179,7 @@ TEST_CASE("a damaged file gives an error or values, never a crash of this proces
     }
   };
   // Each is read by a process of its own, which takes tens of milliseconds under the sanitizers.
-#ifdef __SANITIZE_ADDRESS__
+#ifdef NEON_WATCHED
   constexpr size_t kBytesApart = 307, kBitsApart = 211;
 #else
   constexpr size_t kBytesApart = 97, kBitsApart = 61;
