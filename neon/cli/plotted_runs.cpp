@@ -70,7 +70,8 @@ bool is_checkpoint(const std::string& path) {
 
 namespace {
 
-// The runs of all paths but checkpoints. Runs that were found and cannot be read leave the paths.
+// The runs of all paths but checkpoints. Runs that were found and cannot be read leave the paths. These stay as they
+// where this throws.
 std::vector<ReportedRun> runs_of_metrics(std::vector<PlottedPath>& paths, std::vector<std::string>& warnings) {
   std::vector<std::string> metrics, faults;
   for (const auto& [path, found] : paths)
@@ -80,13 +81,13 @@ std::vector<ReportedRun> runs_of_metrics(std::vector<PlottedPath>& paths, std::v
   std::vector<PlottedPath> kept;
   size_t at = 0;
   std::string last;
-  for (PlottedPath& each : paths) {
+  for (const PlottedPath& each : paths) {
     const std::string fault = is_checkpoint(each.path) ? "" : faults[at];
     if (!fault.empty() && !each.found) fail(ErrorKind::data, fault);
     if (!fault.empty()) warnings.push_back(last = fault + "; the run is left out");
     else if (!is_checkpoint(each.path)) runs.push_back(std::move(read[at]));
     if (!is_checkpoint(each.path)) ++at;
-    if (fault.empty()) kept.push_back(std::move(each));
+    if (fault.empty()) kept.push_back(each);
   }
   if (kept.empty()) fail(ErrorKind::data, last, ", and no other is in its folder");
   paths = std::move(kept);

@@ -22,7 +22,10 @@ class Live(support.Case):
         super().setUp()
         self.costs = np.float32([3, 2, np.nan, np.nan])
         plot_test.write_run(self.path("a.h5"), {"cost/train": (self.costs, "minibatch")}, steps=4)
-        self.server = self.start("plot", "a.h5", "--live", "--port", "0")
+        self.serve("a.h5")
+
+    def serve(self, *paths):
+        self.server = self.start("plot", *paths, "--live", "--port", "0")
         self.addCleanup(self.server.stderr.close)
         self.addCleanup(self.server.stdout.close)
         self.addCleanup(self.server.wait)
@@ -86,6 +89,20 @@ class Live(support.Case):
     def test_ctrl_c_ends_it(self):
         self.server.send_signal(signal.SIGINT)
         self.assertEqual(self.server.wait(10), 0)
+
+    def test_a_run_that_is_damaged_for_a_while(self):
+        """The page waits, and goes on with all runs once it is whole again."""
+        whole = self.read("a.h5")
+        self.write("b.h5", whole)
+        self.serve("a.h5", "b.h5")
+        names = lambda: [run["name"] for run in json.loads(self.ask("/data.json")[1])["runs"]]
+        self.assertEqual(names(), ["a", "b"])
+        self.write("b.h5", whole[:1000])
+        time.sleep(1.1)  # data are read at most once a second
+        self.assertEqual(self.ask("/data.json")[0].status, 503)
+        self.write("b.h5", whole)
+        time.sleep(1.1)
+        self.assertEqual(names(), ["a", "b"])
 
     def test_refusals(self):
         self.refused(1, "plot", "a.h5", "--live", "--port", str(self.port), says=[f"cannot listen on 127.0.0.1 port {self.port}: another program may have it", "--port"])
