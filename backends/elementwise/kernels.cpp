@@ -1,6 +1,5 @@
 #include "backends/elementwise/kernels.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -163,12 +162,11 @@ std::string_view elementwise_source() { return {elementwise_text, elementwise_te
 std::string_view coarse_source() { return {coarse_text, coarse_text_size}; }
 
 bool has_coarse(std::string_view expression) {
-  constexpr std::string_view kNames[] = {"exp",        "logistic",  "tanh",           "gelu",
-                                         "gelu_slope", "gelu_tanh", "gelu_tanh_slope"};
   constexpr std::string_view kOfNames = "abcdefghijklmnopqrstuvwxyz0123456789_";
   for (size_t at = 0; (at = expression.find('(', at)) != expression.npos; ++at) {
     const size_t before = expression.substr(0, at).find_last_not_of(kOfNames);
-    if (std::ranges::count(kNames, expression.substr(before + 1, at - before - 1))) return true;
+    const std::string_view name = expression.substr(before + 1, at - before - 1);
+    if (!name.empty() && coarse_source().find(text("float ", name, "(")) != std::string_view::npos) return true;
   }
   return false;
 }

@@ -106,6 +106,22 @@ TEST_CASE("every elementwise op compiles in every type") {
   check_compiles(sources, 0, Code::ptx);
 }
 
+TEST_CASE("results in 16 bits take shorter functions where there are some, others exact ones") {
+  const auto source_of = [](const char* op, DType dtype) {
+    Graph graph;
+    graph.output("y", graph.add(op, {graph.input("x", dtype, {4, 8})}));
+    return sources_of(graph).at(0);
+  };
+  for (const char* op : {"exp", "logistic", "tanh", "swish", "gelu", "gelu_tanh"}) {
+    INFO(op);
+    for (const DType dtype : {DType::f16, DType::bf16})
+      CHECK(source_of(op, dtype).find(text("neon_math::coarse::", op, "_value<R>(")) != std::string::npos);
+    for (const DType dtype : {DType::f32, DType::f64}) CHECK(source_of(op, dtype).find("coarse") == std::string::npos);
+  }
+  for (const char* op : {"relu", "square", "log", "erf"})
+    CHECK(source_of(op, DType::f16).find("coarse") == std::string::npos);
+}
+
 TEST_CASE("every stored type is read and written") {
   const DType all[] = {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64, DType::i32, DType::i8, DType::u8};
   Graph graph;
