@@ -89,6 +89,21 @@ Tensor repeated(const std::vector<double>& numbers, const Shape& shape) {
   return out;
 }
 
+// Whether all columns of the table are numbers, so that arrays of them are samples, too.
+bool has_numbers_alone(const std::vector<ColumnCode>& codes) {
+  return std::ranges::all_of(codes,
+                             [](const ColumnCode& code) { return code.kind == ColumnKind::number && !code.indicator; });
+}
+
+// The mean and the deviation of each number of a sample, where the net takes samples without them.
+Standard standard_of(const StoredData& stored) {
+  if (stored.table.codes.empty() || !has_numbers_alone(stored.table.codes)) return stored.standard;
+  Standard out;
+  for (const ColumnCode& code : stored.table.codes)
+    out.means.push_back(code.mean), out.deviations.push_back(code.deviation);
+  return out;
+}
+
 // Images are (N,C,H,W) in the file; samples and outputs are in their own units.
 onnx::OuterForm form_of(const StoredData& stored, int64_t outputs) {
   onnx::OuterForm out;
@@ -96,10 +111,10 @@ onnx::OuterForm form_of(const StoredData& stored, int64_t outputs) {
   if (stored.channels_last) std::rotate(out.order.begin() + 1, out.order.end() - 1, out.order.end());
   const Shape sample = stored.stored_sample();
   if (!stored.subtracted.empty()) out.subtracted = repeated(stored.subtracted, sample);
-  if (!stored.standard.empty()) {
+  if (const Standard standard = standard_of(stored); !standard.empty()) {
     if (out.subtracted) fail(ErrorKind::config, "samples whose means are subtracted twice have no ONNX file");
-    out.subtracted = repeated(stored.standard.means, sample);
-    out.divisor = repeated(stored.standard.deviations, sample);
+    out.subtracted = repeated(standard.means, sample);
+    out.divisor = repeated(standard.deviations, sample);
   }
   Tensor zeros(DType::f32, {1, outputs}), ones(DType::f32, {1, outputs});
   for (int64_t i = 0; i < outputs; ++i) ones.set(i, 1);
@@ -116,13 +131,14 @@ Tensor drawn_samples(const StoredData& stored, DType dtype, int64_t count) {
   Tensor out(dtype, Shape{count}.concat(stored.stored_sample()));
   Stream stream(0, "onnx");
   const int64_t numbers = stored.sample.elements(), channels = std::max<int64_t>(int64_t(stored.means.size()), 1);
+  const Standard standard = standard_of(stored);
   const int64_t pixels = stored.channels_last ? 1 : numbers / channels;
   for (int64_t i = 0; i < out.elements(); ++i) {
     if (stored.tokens > 0) out.set(i, stream.below(uint32_t(stored.tokens)));
     else if (stored.dtype == DType::u8) out.set(i, stream.below(256));
-    else if (!stored.standard.empty()) {
-      const size_t k = size_t(i) % stored.standard.means.size();
-      out.set(i, stored.standard.means[k] + stream.normal() * stored.standard.deviations[k]);
+    else if (!standard.empty()) {
+      const size_t k = size_t(i) % standard.means.size();
+      out.set(i, standard.means[k] + stream.normal() * standard.deviations[k]);
     } else {
       double number = stream.normal();
       if (const auto k = size_t(i / pixels % channels); !stored.means.empty())
@@ -139,9 +155,9 @@ std::string with_commas(int64_t number) {
   return out;
 }
 
-std::string shown(double difference) {
+std::string shown(double difference, int digits = 1) {
   char out[32];
-  std::snprintf(out, sizeof out, "%.1g", difference);
+  std::snprintf(out, sizeof out, "%.*g", digits, difference);
   return out;
 }
 
@@ -162,8 +178,8 @@ Proof proof_of(const onnx::Model& model, ExportedNet& net, const onnx::OuterForm
   Proof out;
   out.samples = std::clamp(int64_t(kMostOfLoops / std::max(net.work(), 1.0)), int64_t(1), kMostSamples);
   const Tensor samples = drawn_samples(net.stored(), net.sample_type(), out.samples);
-  const bool coded = !net.stored().table.codes.empty();
-  const Tensor own = in_own_units(net.outputs(coded ? samples : without_mean(samples, net.stored())), net.stored());
+  const Tensor inputs = has_numbers_alone(net.stored().table.codes) ? without_mean(samples, net.stored()) : samples;
+  const Tensor own = in_own_units(net.outputs(inputs), net.stored());
   const onnx::Array input = array_of(onnx::permuted(samples, form.order));
   const onnx::Array exact = onnx::evaluated(model, input, onnx::Precision::full),
                     rounded = onnx::evaluated(model, input, onnx::Precision::as_f32);
@@ -187,6 +203,12 @@ onnx::Model model_of(ExportedNet& net, const onnx::OuterForm& form, const std::s
   const StoredData& stored = net.stored();
   if (!stored.class_names.empty()) out.metadata["class_names"] = nlohmann::json(stored.class_names).dump();
   if (!stored.target_names.empty()) out.metadata["target_names"] = nlohmann::json(stored.target_names).dump();
+  if (const std::vector<ColumnCode>& codes = stored.table.codes; !has_numbers_alone(codes)) {
+    nlohmann::json columns;
+    for (const ColumnCode& code : codes) columns.push_back(code.description());
+    out.metadata["columns"] = columns.dump();
+    print_message("note: the file takes a table's columns as neon codes them; its metadata `columns` say how");
+  }
   return out;
 }
 
@@ -217,8 +239,8 @@ int export_onnx(const CommandLine& line, const OpenedRun& opened, const std::str
   const onnx::Model model = onnx::from_bytes(read_again(file.part_path()));
   const Proof proof = proof_of(model, net, form);
   if (!(proof.difference <= proof.allowed))
-    fail(ErrorKind::failed, to, " was not written: its outputs would differ from neon's by ", shown(proof.difference),
-         ", and rounding to f32 explains ", shown(proof.allowed), " at most");
+    fail(ErrorKind::failed, to, " was not written: its outputs would differ from neon's by ",
+         shown(proof.difference, 3), ", and rounding to f32 explains ", shown(proof.allowed, 3), " at most");
   file.commit();
   print_result(text(to, ": opset ", onnx::kOpset, ", ", counted(int64_t(model.operations.size()), "node"), ", ",
                     with_commas(net.parameters()), net.parameters() == 1 ? " parameter" : " parameters",

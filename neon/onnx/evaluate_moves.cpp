@@ -55,16 +55,52 @@ Array joined(const Call& call) {
   return out;
 }
 
+// One axis, forwards, or all of it backwards.
 Array sliced(const Call& call) {
   const Array& x = call.in(0);
-  const int64_t first = list_of(call.in(1)).at(0), end = list_of(call.in(2)).at(0);
   const auto axis = size_t(list_of(call.in(3)).at(0));
-  Sizes sizes = x.sizes;
-  sizes.at(axis) = end - first;
-  const Sizes strides = strides_of(x.sizes);
+  const bool backwards = call.inputs.size() > 4 && list_of(call.in(4)).at(0) == -1;
+  const int64_t first = backwards ? 0 : list_of(call.in(1)).at(0);
+  Sizes sizes = x.sizes, strides = strides_of(x.sizes);
+  if (!backwards) sizes.at(axis) = list_of(call.in(2)).at(0) - first;
+  const int64_t start = backwards ? sizes.at(axis) - 1 : first, stride = strides[axis];
+  if (backwards) strides[axis] = -stride;
   std::vector<int64_t> places = places_by(sizes, strides);
-  for (int64_t& place : places) place += first * strides[axis];
+  for (int64_t& place : places) place += start * stride;
   return taken(x, sizes, places);
+}
+
+// The place of each element of a padded axis, and -1 where it is 0.
+int64_t source_of(int64_t at, int64_t length, const std::string& mode) {
+  if (at >= 0 && at < length) return at;
+  if (mode == "constant") return -1;
+  if (mode == "edge") return at < 0 ? 0 : length - 1;
+  return at < 0 ? -at : 2 * (length - 1) - at;
+}
+
+Array padded(const Call& call) {
+  const std::string& mode = call.node.attributes.string("mode");
+  const Sizes pads = list_of(call.in(1));
+  Array x = call.in(0);
+  for (size_t axis = 0; axis < x.sizes.size(); ++axis) {
+    const int64_t length = x.sizes[axis], stride = strides_of(x.sizes)[axis], before = pads.at(axis);
+    Array out{x.sizes, {}};
+    out.sizes[axis] += before + pads.at(x.sizes.size() + axis);
+    out.numbers.resize(size_t(product_of(out.sizes)));
+    for (int64_t i = 0; i < out.elements(); ++i) {
+      const int64_t outer = i / stride / out.sizes[axis], at = i / stride % out.sizes[axis];
+      const int64_t from = source_of(at - before, length, mode);
+      out.numbers[size_t(i)] = from < 0 ? 0 : x.numbers.at(size_t((outer * length + from) * stride + i % stride));
+    }
+    x = std::move(out);
+  }
+  return x;
+}
+
+Array shape_of(const Call& call) {
+  Array out{{int64_t(call.in(0).sizes.size())}, {}};
+  for (const int64_t size : call.in(0).sizes) out.numbers.push_back(double(size));
+  return out;
 }
 
 Array rows_of(const Call& call) {
@@ -96,6 +132,8 @@ std::optional<Array> evaluate_moves(const Call& call) {
   if (op == "Concat") return joined(call);
   if (op == "Slice") return sliced(call);
   if (op == "Gather") return rows_of(call);
+  if (op == "Pad") return padded(call);
+  if (op == "Shape") return shape_of(call);
   if (op == "Expand") return expanded(call);
   return {};
 }

@@ -51,6 +51,17 @@ Sizes with_space(int64_t samples, int64_t maps, const Sizes& space) {
   return out;
 }
 
+// Adds weight * from[seen[o]] to sum o, where it is no padding.
+void add_along(std::vector<double>& sums, const double* from, const int64_t* seen, double weight, Precision precision) {
+  const auto count = int64_t(sums.size());
+  double* const to = sums.data();
+  if (precision == Precision::full) {
+    for (int64_t o = 0; o < count; ++o) to[o] += seen[o] < 0 ? 0 : weight * from[seen[o]];
+    return;
+  }
+  for (int64_t o = 0; o < count; ++o) to[o] = double(float(to[o] + (seen[o] < 0 ? 0 : weight * from[seen[o]])));
+}
+
 // y[n,k] sums over channels c of the group, and over places.
 Array convolution(const Call& call) {
   const Array &x = call.in(0), &w = call.in(1);
@@ -62,21 +73,18 @@ Array convolution(const Call& call) {
   const int64_t pixels = product_of(windows.input), outputs = product_of(windows.outputs),
                 places = product_of(windows.size);
   Array out{with_space(x.sizes[0], maps, windows.outputs), {}};
-  std::vector<Sum> sums(size_t(outputs), Sum(call.precision));
   for (int64_t n = 0; n < x.sizes[0]; ++n)
     for (int64_t k = 0; k < maps; ++k) {
-      std::fill(sums.begin(), sums.end(), Sum(call.precision));
+      std::vector<double> sums(size_t(outputs), 0);
       for (int64_t c = 0; c < channels; ++c) {
         const int64_t channel = k / (maps / groups) * channels + c;
         const double* const from = &x.numbers[size_t((n * x.sizes[1] + channel) * pixels)];
         for (int64_t p = 0; p < places; ++p) {
           const double weight = w.numbers[size_t((k * channels + c) * places + p)];
-          const int64_t* const seen = &table[size_t(p * outputs)];
-          for (int64_t o = 0; o < outputs; ++o)
-            if (seen[o] >= 0) sums[size_t(o)].add(weight * from[seen[o]]);
+          add_along(sums, from, &table[size_t(p * outputs)], weight, call.precision);
         }
       }
-      for (const Sum& sum : sums) out.numbers.push_back(sum.value());
+      out.numbers.insert(out.numbers.end(), sums.begin(), sums.end());
     }
   return out;
 }

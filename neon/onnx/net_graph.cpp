@@ -1,6 +1,6 @@
 #include "neon/onnx/net_graph.h"
 
-#include <algorithm>
+#include <cstring>
 
 #include "backends/device/device.h"
 #include "backends/graph/ops.h"
@@ -12,6 +12,7 @@ namespace {
 
 // Two primes that are no size of a layer.
 constexpr int64_t kFirstBatch = 10007, kSecondBatch = 10009;
+constexpr int64_t kSmallBatches[] = {2, 3, 5, 7, 11, 13, 17, 19};
 
 // The nodes that these values need, alone in a graph that has them as outputs.
 Graph part_of(const Graph& from, const std::map<std::string, Value>& outputs) {
@@ -47,6 +48,24 @@ Graph expanded(const Graph& graph) {
   return expand(part_of(graph, {{"y", graph.outputs().at("y")}}), kernels);
 }
 
+bool alike(const Graph& a, const Graph& b) {
+  bool out = a.node_count() == b.node_count();
+  for (int i = 0; out && i < a.node_count(); ++i)
+    out = a.node(i).op == b.node(i).op && a.node(i).inputs == b.node(i).inputs;
+  return out;
+}
+
+// The part of `x` at one place of an axis.
+Tensor element_of(const Tensor& x, int axis, int64_t place) {
+  const Shape& shape = x.shape();
+  const int64_t row = shape.slice(axis + 1, shape.rank()).elements(), length = shape[axis];
+  Tensor out(x.dtype(), shape.with(axis, 1));
+  for (int64_t i = 0; i < out.elements(); ++i) out.set(i, x.at(i / row * row * length + place * row + i % row));
+  return out;
+}
+
+bool same_numbers(const Tensor& a, const Tensor& b) { return std::memcmp(a.data(), b.data(), a.bytes()) == 0; }
+
 std::string name_of_output(Value value) { return text("value/", value.id); }
 
 }  // namespace
@@ -55,11 +74,14 @@ std::string place_of(const Node& node) { return text(node.scope, ": op ", node.o
 
 NetGraph::NetGraph(const std::function<Graph(int64_t batch)>& describe)
     : first_(expanded(describe(kFirstBatch))), second_(expanded(describe(kSecondBatch))) {
-  bool alike = first_.node_count() == second_.node_count();
-  for (int i = 0; alike && i < first_.node_count(); ++i)
-    alike = first_.node(i).op == second_.node(i).op && first_.node(i).inputs == second_.node(i).inputs;
-  if (!alike)
+  if (!alike(first_, second_))
     fail(ErrorKind::config, "the net computes other things for other numbers of samples, which ONNX files have not");
+  small_ = first_;
+  for (const int64_t batch : kSmallBatches)
+    if (Graph few = expanded(describe(batch)); alike(first_, few)) {
+      small_ = std::move(few);
+      break;
+    }
   find_constants();
 }
 
@@ -110,8 +132,19 @@ void NetGraph::find_constants() {
 // Whether the translation needs the numbers of that operand.
 bool NetGraph::is_taken(const Node& node, size_t operand) const {
   const Value value = node.inputs[operand];
-  if (first_.producer(value).op->traits.leaf == LeafKind::constant || is_constant(node.outputs[0])) return false;
-  return is_constant(value) || (node.op->is(ops::crop) && operand == 1 && is_fixed(value));
+  return is_fixed(value) && !is_fixed(node.outputs[0]) && first_.producer(value).op->traits.leaf != LeafKind::constant;
+}
+
+// The array with size 1 along the axes that depend on the number of samples; empty where its parts differ there.
+Tensor NetGraph::once(Value value, Tensor tensor) const {
+  for (int axis = 0; axis < tensor.shape().rank(); ++axis) {
+    if (first_.shape(value)[axis] == second_.shape(value)[axis]) continue;
+    const Tensor one = element_of(tensor, axis, 0);
+    for (int64_t i = 1; i < tensor.shape()[axis]; ++i)
+      if (!same_numbers(one, element_of(tensor, axis, i))) return {};
+    tensor = one;
+  }
+  return tensor;
 }
 
 std::map<Value, Tensor> NetGraph::constants(Variables& variables) const {
@@ -128,10 +161,11 @@ std::map<Value, Tensor> NetGraph::constants(Variables& variables) const {
     }
   }
   if (computed.empty()) return out;
-  const Graph graph = part_of(first_, computed);
+  const Graph graph = part_of(small_, computed);
   const auto program = compile_program(graph, variables, {});
   program->run(0);
-  for (const auto& [name, value] : computed) out[value] = program->output(name).clone();
+  for (const auto& [name, value] : computed)
+    if (const Tensor tensor = once(value, program->output(name).clone()); !tensor.empty()) out[value] = tensor;
   return out;
 }
 

@@ -31,15 +31,18 @@ class NetGraph {
   bool is_constant(Value value) const { return constant_[size_t(value.id)]; }
   // Whether it depends on no sample: a constant, or one that is repeated for each sample.
   bool is_fixed(Value value) const { return fixed_[size_t(value.id)]; }
-  // The arrays of all constant values that others take, fixed numbers aside, and the places of crops; `variables` are
-  // the net's, with its weights.
+  // The arrays of all fixed values that others take, numbers aside. One that is the same for each sample has size 1
+  // where it would be repeated, and one that differs between samples is left out. `variables` are the net's, with its
+  // weights.
   std::map<Value, Tensor> constants(Variables& variables) const;
 
  private:
   std::vector<int64_t> of_both(std::span<const int64_t> a, std::span<const int64_t> b, int node) const;
   void find_constants();
   bool is_taken(const Node& node, size_t operand) const;
+  Tensor once(Value value, Tensor tensor) const;
   Graph first_, second_;
+  Graph small_;  // the same for a few samples, which computes the constants
   std::vector<bool> fixed_, constant_;
 };
 

@@ -68,17 +68,38 @@ std::string Translator::with_more_axes(Value value, const Order& order) {
   return moves ? writer_.add("Transpose", {out}, {{"perm", wide(order)}}) : out;
 }
 
+// A constant as often as there are samples: Expand takes their number from the file's input.
+std::string Translator::repeated(Value value, const Order& order) {
+  const std::string once = constant_in(value, order);
+  std::vector<int64_t> sizes = net_.sizes(value);
+  sizes.insert(sizes.begin(), order.size() - sizes.size(), 1);
+  if (batch_size_.empty()) {
+    const std::string all = writer_.add("Shape", {kInput});
+    batch_size_ = writer_.add("Slice", {all, writer_.list({0}), writer_.list({1}), writer_.list({0})});
+  }
+  std::vector<std::string> parts;
+  for (const int axis : order) {
+    const int64_t size = sizes[size_t(axis)];
+    if (size < -1)
+      fail(ErrorKind::config, place_of(graph_.producer(value)), " repeats numbers, which has no translation to ONNX");
+    parts.push_back(size < 0 ? batch_size_ : writer_.list({size}));
+  }
+  return writer_.add("Expand", {once, writer_.add("Concat", parts, {{"axis", int64_t(0)}})});
+}
+
 std::string Translator::in_order(Value value, const Order& order) {
   const Node& maker = graph_.producer(value);
   if (maker.op->traits.leaf == LeafKind::constant) return writer_.number(maker.attributes.real("value"));
-  if (constant(value)) return constant_in(value, order);
+  if (constant(value)) return net_.is_constant(value) ? constant_in(value, order) : repeated(value, order);
   const int rank = graph_.shape(value).rank();
   if (rank < int(order.size()) && !net_.is_fixed(value)) {
     if (order == usual_order(int(order.size()))) return as_it_is(value);
     return with_more_axes(value, order);
   }
   if (net_.is_fixed(value))
-    fail(ErrorKind::config, place_of(maker), " repeats numbers for each sample, which has no translation to ONNX");
+    fail(ErrorKind::config, place_of(maker), " has other numbers for each sample, which ONNX files have not");
+  if (!placed_.contains(value))
+    fail(ErrorKind::config, place_of(maker), " gives an array that has no translation to ONNX");
   std::vector<Placed>& there = placed_.at(value);
   for (const Placed& one : there)
     if (one.order == order) return one.name;
@@ -96,6 +117,7 @@ Operand Translator::operand(Value value, const Order& order) {
     return {writer_.number(number), number};
   }
   if (!is_floating(graph_.dtype(value))) return {writer_.add("Cast", {in_order(value, order)}, {{"to", kTypeF32}}), {}};
+  if (constant(value) && graph_.shape(value).rank() > 0) return {constant_in(value, order), {}};
   return {graph_.shape(value).rank() == 0 ? as_it_is(value) : in_order(value, order), {}};
 }
 

@@ -7,6 +7,11 @@
 
 namespace neon::onnx {
 
+std::string part_along(Translator& to, const std::string& x, int64_t axis, int64_t first, int64_t count) {
+  const auto list = [&](int64_t number) { return to.writer().list({number}); };
+  return to.writer().add("Slice", {x, list(first), list(first + count), list(axis)});
+}
+
 namespace {
 
 using Sizes = std::vector<int64_t>;
@@ -74,19 +79,14 @@ void translate_concat(Translator& to, const Node& node) {
   to.place(node.outputs[0], to.writer().add("Concat", parts, {{"axis", place}}), order);
 }
 
-// The elements of one axis from `first` on.
-std::string cut(Translator& to, const std::string& x, int64_t axis, int64_t first, int64_t count) {
-  const auto list = [&](int64_t number) { return to.writer().list({number}); };
-  return to.writer().add("Slice", {x, list(first), list(first + count), list(axis)});
-}
-
 void translate_slice(Translator& to, const Node& node) {
   const Value x = node.inputs[0];
   const Order order = to.order_of(x);
   const int64_t place = places_of(order)[size_t(node.attributes.integer("axis"))];
-  to.place(node.outputs[0],
-           cut(to, to.in_order(x, order), place, node.attributes.integer("first"), node.attributes.integer("count")),
-           order);
+  to.place(
+      node.outputs[0],
+      part_along(to, to.in_order(x, order), place, node.attributes.integer("first"), node.attributes.integer("count")),
+      order);
 }
 
 void translate_gather(Translator& to, const Node& node) {
@@ -120,31 +120,6 @@ void translate_cast(Translator& to, const Node& node) {
 }
 
 }  // namespace
-
-// The same place of all images, as an evaluation takes the middle.
-bool translate_crop(Translator& to, int index) {
-  const Node& node = to.graph().node(index);
-  if (!node.op->is(ops::crop)) return false;
-  const Value x = node.inputs[0];
-  const Shape& image = to.graph().shape(x);
-  const Tensor* const place = to.constant(node.inputs[1]);
-  const auto refuse = [&](const char* why) { fail(ErrorKind::config, place_of(node), " ", why); };
-  if (!place) refuse("cuts each image at a place of its own, which has no translation to ONNX");
-  const int64_t sizes[] = {node.attributes.integer("height"), node.attributes.integer("width")};
-  for (int64_t i = 0; i < place->elements(); ++i)
-    if (place->at(i) != place->at(i % 3)) refuse("takes several places of an image, which has no translation to ONNX");
-  if (place->at(2) != 0) refuse("swaps right and left, which has no translation to ONNX");
-  const Order order = to.order_of(x), places = places_of(order);
-  std::string out = to.in_order(x, order);
-  for (const int axis : {1, 2}) {
-    const auto first = int64_t(place->at(axis - 1));
-    if (first < 0 || first + sizes[axis - 1] > image[axis])
-      refuse("reaches beyond the image, which has no translation to ONNX");
-    out = cut(to, out, places[size_t(axis)], first, sizes[axis - 1]);
-  }
-  to.place(node.outputs[0], out, order);
-  return true;
-}
 
 bool translate_shapes(Translator& to, int index) {
   const Node& node = to.graph().node(index);

@@ -55,6 +55,7 @@ class Translator {
   Operand operand(Value value, const Order& order);
   std::string with_more_axes(Value value, const Order& order);
   std::string constant_in(Value value, const Order& order);
+  std::string repeated(Value value, const Order& order);
 
   const NetGraph& net_;
   const Graph& graph_;
@@ -63,8 +64,12 @@ class Translator {
   Writer writer_;
   std::map<Value, std::vector<Placed>> placed_;
   std::map<std::pair<Value, Order>, std::string> written_constants_;
+  std::string batch_size_;
   Value samples_;  // the batch's, which are the file's input
 };
+
+// The elements of one axis of the array from `first` on.
+std::string part_along(Translator& to, const std::string& x, int64_t axis, int64_t first, int64_t count);
 
 // Each translates its node, and returns false for an op that is not its own.
 bool translate_product(Translator& to, int index);

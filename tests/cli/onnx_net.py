@@ -1,5 +1,6 @@
 """Reads an ONNX file and computes what it says in NumPy, in double precision: a second reading of the format, by other
 code than neon's."""
+import math
 import struct
 from types import SimpleNamespace
 
@@ -130,16 +131,21 @@ def cast(of, x):
     return x.astype({FLOAT: np.float64, INT64: np.int64, BOOL: bool}[of["to"]])
 
 
-def sliced(of, x, first, end, axes):
+def sliced(of, x, first, end, axes, steps=(1,)):
     place = [slice(None)] * x.ndim
-    place[axes[0]] = slice(first[0], end[0])
+    place[axes[0]] = slice(first[0], None if end[0] < -x.shape[axes[0]] else end[0], steps[0])
     return x[tuple(place)]
+
+
+def padded(of, x, pads, value):
+    around, kind = list(zip(pads[:x.ndim], pads[x.ndim:])), of["mode"]
+    return np.pad(x, around, kind) if kind != "constant" else np.pad(x, around, kind, constant_values=value)
 
 
 OPERATORS = {
     "Add": lambda of, a, b: a + b, "Sub": lambda of, a, b: a - b, "Mul": lambda of, a, b: a * b, "Div": lambda of, a, b: a / b,
     "Neg": lambda of, x: -x, "Exp": lambda of, x: np.exp(x), "Log": lambda of, x: np.log(x), "Sqrt": lambda of, x: np.sqrt(x),
-    "Reciprocal": lambda of, x: 1 / x, "Abs": lambda of, x: np.abs(x), "Tanh": lambda of, x: np.tanh(x),
+    "Reciprocal": lambda of, x: 1 / x, "Abs": lambda of, x: np.abs(x), "Erf": lambda of, x: np.vectorize(math.erf)(x), "Tanh": lambda of, x: np.tanh(x),
     "Sigmoid": lambda of, x: 1 / (1 + np.exp(-x)), "Relu": lambda of, x: np.maximum(x, 0), "Softplus": lambda of, x: np.logaddexp(0, x),
     "Max": lambda of, a, b: np.maximum(a, b), "Min": lambda of, a, b: np.minimum(a, b), "Identity": lambda of, x: x,
     "LeakyRelu": lambda of, x: np.where(x < 0, of["alpha"] * x, x), "PRelu": lambda of, x, s: np.where(x < 0, s * x, x),
@@ -156,7 +162,8 @@ OPERATORS = {
     "Reshape": lambda of, x, shape: x.reshape(shape), "Transpose": lambda of, x: x.transpose(of["perm"]),
     "Concat": lambda of, *parts: np.concatenate(parts, of["axis"]), "Slice": sliced,
     "Gather": lambda of, x, places: np.take(x, places, of["axis"]),
-    "Expand": lambda of, x, shape: x * np.ones(shape),
+    "Expand": lambda of, x, shape: x * np.ones(shape, x.dtype),
+    "Pad": padded, "Shape": lambda of, x: np.array(x.shape),
 }
 
 

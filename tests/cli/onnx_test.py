@@ -20,8 +20,8 @@ HEAD = "Affine: {nout: 10, init: Kaiming, bias: {Constant: 0.1}, activation: Sof
 
 
 class Onnx(support.Case):
-    def export(self):
-        """The model, the numbers of the printed line, and the line."""
+    def export(self, most=1e-4):
+        """The model, the parameters and the samples of the printed line; the printed difference is less than `most`."""
         out = self.neon("export", "m.safetensors", "--onnx", "n.onnx").out
         self.assertRegex(out, RESULT)
         model = onnx_net.read(self.path("n.onnx"))
@@ -29,7 +29,7 @@ class Onnx(support.Case):
             onnx.checker.check_model(onnx.load(self.path("n.onnx")), full_check=True)
         nodes, parameters, difference, samples = RESULT.match(out).groups()
         self.assertEqual(int(nodes), len(model.nodes))
-        self.assertLess(float(difference), 1e-4)
+        self.assertLess(float(difference), most)
         return model, int(parameters.replace(",", "")), int(samples)
 
     def predicted(self, file, classes):
@@ -53,6 +53,89 @@ class Onnx(support.Case):
         self.assertEqual((model.input, model.output), (("input", 1, ["N", 1, 28, 28]), ("output", 1, ["N", 10])))
         np.testing.assert_allclose(onnx_net.outputs(model, x), expected, rtol=2e-4, atol=2e-6)
         return model, parameters
+
+    def arrays(self, x, t, layers, **more):
+        """The model of a net for these arrays, whose outputs are those that neon predicts for x."""
+        np.savez(self.path("d.npz"), x_train=x, y_train=t, x_test=x, y_test=t)
+        np.save(self.path("x.npy"), x)
+        spec = {"dataset": {"NPZ": {"path": "d.npz"}}, "layers": layers, "cost": "MeanSquared", "epochs": 1,
+                "optimizer": {"GradientDescentMomentum": {"learning_rate": 0.01}}, "batch_size": 8, **more}
+        self.write("s.yaml", json.dumps(spec))
+        self.neon("-r", "2", "-s", "m.safetensors", "s.yaml")
+        model, _, _ = self.export()
+        lines = self.neon("predict", "m.safetensors", "x.npy", "--format", "json").out.splitlines()
+        expected = np.array([json.loads(line)["outputs"] for line in lines])
+        found = onnx_net.outputs(model, x.astype(np.int64 if "Gather" in self.ops(model) else np.float64))
+        np.testing.assert_allclose(found, expected, rtol=2e-4, atol=5e-6)
+        return model
+
+    def colours(self):
+        rng = np.random.default_rng(5)
+        return rng.integers(0, 256, (16, 3, 8, 10), dtype=np.uint8), rng.random((16, 2), np.float32)
+
+    CONV = {"Conv": {"fshape": 3, "padding": 1, "nofm": 4, "init": "Kaiming", "activation": "Rectlin"}}
+    NUMBERS = {"Affine": {"nout": 2, "init": "Kaiming", "bias": {"Constant": 0.1}}}
+
+    def test_colours_are_normalized(self):
+        x, t = self.colours()
+        model = self.arrays(x, t, [self.CONV, self.NUMBERS], normalize=True)
+        self.assertEqual(model.input, ("input", 1, ["N", 3, 8, 10]))
+
+    def test_the_middle_of_images_and_their_views(self):
+        x, t = self.colours()
+        for augment, op in (([{"CenterCrop": {"size": [6, 7]}}], "Slice"), ([{"RandomCrop": {"size": 5, "average": 1}}, {"Flip": {"average": True}}], "Concat"),
+                            ([{"RandomCrop": {"pad": 2, "average": 1, "border": "reflect"}}], "Pad"),
+                            ([{"RandomCrop": {"pad": 2, "average": 2}}], "Pad"), ([{"RandomCrop": {"pad": 2, "average": 2, "border": "edge"}}], "Pad")):
+            model = self.arrays(x, t, [self.CONV, {"Pooling": {"fshape": "all", "op": "avg"}}, self.NUMBERS], augment=augment)
+            self.assertIn(op, self.ops(model), augment)
+            os.remove(self.path("n.onnx"))
+
+    def test_recurrent_nets_step_by_step(self):
+        rng = np.random.default_rng(6)
+        x, t = rng.standard_normal((16, 5, 3)).astype(np.float32), rng.random((16, 2), np.float32)
+        for layer in "LSTM", "GRU", "Recurrent":
+            layers = [{layer: {"output_size": 4, "init": "GlorotUniform"}}, "RecurrentLast", self.NUMBERS]
+            model = self.arrays(x, t, layers, dataset={"NPZ": {"path": "d.npz", "sequences": True}})
+            self.assertEqual(model.input, ("input", 1, ["N", 5, 3]))
+            os.remove(self.path("n.onnx"))
+
+    def test_tokens_and_attention(self):
+        layers = [{"Embedding": {"embedding_dim": 6, "init": "Kaiming"}},
+                  {"MultiHeadAttention": {"heads": 2, "init": "GlorotUniform"}}, "LayerNorm",
+                  {"Affine": {"nout": 5, "init": "Kaiming", "activation": "Gelu"}}, "RecurrentMean",
+                  {"Affine": {"nout": 3, "init": "Kaiming", "activation": "Softmax"}}]
+        self.write("s.yaml", json.dumps({
+            "dataset": {"UniformRandom": {"ntrain": 32, "ntest": 0, "nin": 7, "tokens": 11, "nout": 3}}, "layers": layers,
+            "cost": "CrossEntropyMulti", "batch_size": 8, "epochs": 1, "optimizer": {"GradientDescentMomentum": {"learning_rate": 0.1}}}))
+        self.neon("-r", "2", "-s", "m.safetensors", "s.yaml")
+        model, _, _ = self.export()
+        self.assertEqual((model.input, model.output), (("input", 7, ["N", 7]), ("output", 1, ["N", 3])))
+        x = np.random.default_rng(8).integers(0, 11, (9, 7))
+        np.save(self.path("x.npy"), x.astype(np.int32))
+        np.testing.assert_allclose(onnx_net.outputs(model, x), self.predicted("x.npy", ["0", "1", "2"]), rtol=1e-4, atol=1e-6)
+
+    def test_groups_and_strides(self):
+        x, t = self.colours()
+        layers = [{"Conv": {"fshape": [3, 2], "nofm": 4, "init": "Kaiming", "activation": "Tanh"}},
+                  {"Conv": {"fshape": 3, "groups": 2, "strides": [2, 1], "dilation": [1, 2], "padding": [1, 2], "nofm": 6, "init": "Kaiming"}},
+                  {"Pooling": {"fshape": [2, 3], "op": "max", "strides": 1}}, self.NUMBERS]
+        self.assertEqual(self.ops(self.arrays(x, t, layers)).count("Conv"), 2)
+
+    def test_numbers_in_their_own_units(self):
+        rng = np.random.default_rng(7)
+        rows = rng.standard_normal((40, 2))
+        self.write("h.csv", "a,b,price\n" + "".join(f"{a:.4f},{b:.4f},{5000 + 300 * (a - b):.2f}\n" for a, b in rows))
+        self.write("s.yaml", json.dumps({
+            "dataset": {"CSV": {"path": "h.csv", "targets": {"price": "number"}}}, "batch_size": 8, "epochs": 2,
+            "layers": [{"Affine": {"name": "price", "nout": 1, "init": "Kaiming"}}], "outputs": {"price": {"cost": "MeanSquared"}},
+            "optimizer": {"GradientDescentMomentum": {"learning_rate": 0.1}}}))
+        self.neon("-r", "2", "-s", "m.safetensors", "s.yaml")
+        model, _, _ = self.export(most=2e-3)  # f32 has numbers near 5000 every 5e-4
+        x = np.array([[0.5, -1], [1.5, 2]])
+        self.write("x.csv", "a,b\n0.5,-1\n1.5,2\n")
+        expected = [json.loads(line)["price"]["outputs"][0] for line in self.neon("predict", "m.safetensors", "x.csv", "--format", "json").out.splitlines()]
+        np.testing.assert_allclose(onnx_net.outputs(model, x)[:, 0], expected, rtol=1e-5)
+        self.assertGreater(min(expected), 3000)
 
     def ops(self, model):
         return [node.op for node in model.nodes]
