@@ -70,8 +70,7 @@ bool is_checkpoint(const std::string& path) {
 
 namespace {
 
-// The runs of all paths but checkpoints. Runs that were found and cannot be read leave the paths. These stay as they
-// where this throws.
+// The runs of all paths but checkpoints. Runs that were found and cannot be read leave the paths, unless this throws.
 std::vector<ReportedRun> runs_of_metrics(std::vector<PlottedPath>& paths, std::vector<std::string>& warnings) {
   std::vector<std::string> metrics, faults;
   for (const auto& [path, found] : paths)
