@@ -19,6 +19,14 @@ namespace {
 
 constexpr const char* kMendPlace = "; give another name, remove it, or give --overwrite";
 
+// Whether a folder of the command line may have images to read: one of a run has other files.
+bool may_have_images(const std::string& folder) {
+  std::error_code absent;
+  return std::filesystem::is_directory(folder, absent) && std::ranges::none_of(kNetFiles, [&](const std::string& net) {
+           return std::filesystem::exists(join_path(folder, net), absent);
+         });
+}
+
 }  // namespace
 
 void check_spares_inputs(const CommandLine& line) {
@@ -38,8 +46,7 @@ void check_spares_inputs(const CommandLine& line) {
     std::error_code absent;
     if (output.empty() || !std::filesystem::is_regular_file(output, absent)) continue;
     for (const std::string& folder : line.operands)
-      if (std::filesystem::is_directory(folder, absent) && is_image_name(output) && lies_within(output, folder) &&
-          !is_own_preview(output))
+      if (is_image_name(output) && may_have_images(folder) && lies_within(output, folder) && !is_own_preview(output))
         fail(ErrorKind::config, option, ' ', output, " lies in ", folder,
              ", whose images neon reads, and would be lost; give another name");
     for (const std::string& input : inputs)

@@ -232,6 +232,9 @@ class Sheet(support.Case):
         self.refused(2, "data", "preview", "s.yaml", "colours/test/blue/1.png", "--overwrite", says="neon: colours/test/blue/1.png lies in ")
         self.refused(2, "eval", "m.safetensors", "colours/test/blue/1.png", "--sheet", "colours/test/blue/1.png", "--overwrite", says="is a file that ")
         self.assertEqual(self.read("colours/test/blue/1.png"), photo)
+        self.write("run/best.safetensors", self.read("m.safetensors"))
+        self.write("run/worst.png", photo)  # a run's folder has no images to read
+        self.neon("eval", "run", "--sheet", "run/worst.png", "--overwrite")
         self.refused(2, "eval", "m.safetensors", "--sheet", "a.jpg", says="give a name that ends with .png")
         self.assertEqual(self.read("p.csv"), b"mine")
         self.neon("-e", "1", "-s", "iris.safetensors", self.spec(name="iris.yaml"))
