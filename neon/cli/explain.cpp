@@ -85,11 +85,14 @@ class Explainer {
   std::string origin(const std::string& key) const {
     if (const std::string option = option_for(key); !option.empty()) return option;
     const std::vector<std::string> spellings = spellings_of(key);
-    const auto find = [&](const Setting& root) -> std::optional<Setting> {
+    // --set may name a parameter otherwise than the file, and counts.
+    const auto find = [&](const Setting& root) {
+      std::optional<Setting> out;
       std::string ignored;
       for (const std::string& each : spellings)
-        if (auto found = setting_at(root, each, ignored); found && !found->is_null()) return found;
-      return {};
+        if (auto found = setting_at(root, each, ignored); found && !found->is_null())
+          if (!out || found->where.is_option()) out = std::move(found);
+      return out;
     };
     const std::optional<Setting> given = find(given_), before = find(file_);
     if (!given) return "default";

@@ -26,6 +26,7 @@ class Explain(Case):
         spec = self.spec(IRIS.replace("batch_size", "batchsize"), "alias.yaml")
         self.assertEqual(self.neon("check", spec, "--explain", "batch_size").out, f"batch_size: 16  ({batch.replace('s.yaml', 'alias.yaml').replace(':13', ':12')})\n")
         self.assertEqual(self.explain("batch_size", "-z", "8"), "batch_size: 8  (option -z,--batch_size)")
+        self.assertEqual(self.explain("batch_size", "--set", "batchsize=8"), f"batch_size: 8  (--set, in place of 16 at {batch})")
         self.assertEqual(self.explain("backend", "-b", "cpu"), "backend: cpu  (option -b,--backend)")
         self.assertEqual(self.explain("backend", "-i", "0"), "backend: gpu  (an option that names GPUs)")
         self.write("options", "batch_size = 4\n")
