@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "backends/graph/flops.h"
@@ -126,6 +127,15 @@ onnx::OuterForm form_of(const StoredData& stored, int64_t outputs) {
   return out;
 }
 
+// Makes sequences (n,T,...) of all lengths: behind the last step of each stands padding.
+void pad_sequences(Tensor& samples, bool tokens, Stream& stream) {
+  const int64_t count = samples.shape()[0], steps = samples.shape()[1], numbers = samples.elements() / count / steps;
+  for (int64_t n = 0; n < count; ++n)
+    for (int64_t t = 1 + stream.below(uint32_t(steps)); t < steps; ++t)
+      for (int64_t i = 0; i < numbers; ++i)
+        samples.set((n * steps + t) * numbers + i, tokens ? -1 : std::numeric_limits<double>::quiet_NaN());
+}
+
 // Samples (n, ...) as they lie in memory, such as the net may be given.
 Tensor drawn_samples(const StoredData& stored, DType dtype, int64_t count) {
   Tensor out(dtype, Shape{count}.concat(stored.stored_sample()));
@@ -146,6 +156,7 @@ Tensor drawn_samples(const StoredData& stored, DType dtype, int64_t count) {
       out.set(i, (number - stored.shift) / stored.scale);
     }
   }
+  if (stored.ragged) pad_sequences(out, stored.tokens > 0, stream);
   return out;
 }
 

@@ -157,6 +157,7 @@ OPERATORS = {
     "Conv": convolution, "ConvTranspose": transposed_convolution, "AveragePool": mean_pool,
     "MaxPool": lambda of, x: windows(x, of, of["kernel_shape"], -np.inf).max((4, 5)),
     "ReduceSum": lambda of, x, axes: x.sum(tuple(axes), keepdims=True),
+    "ArgMax": lambda of, x: np.expand_dims(x.argmax(of["axis"]), of["axis"]),
     "ReduceMax": lambda of, x: x.max(tuple(of["axes"]), keepdims=True),
     "Softmax": softmax, "LogSoftmax": lambda of, x: np.log(softmax(of, x)),
     "Reshape": lambda of, x, shape: x.reshape(shape), "Transpose": lambda of, x: x.transpose(of["perm"]),

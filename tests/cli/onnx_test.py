@@ -20,13 +20,16 @@ HEAD = "Affine: {nout: 10, init: Kaiming, bias: {Constant: 0.1}, activation: Sof
 
 
 class Onnx(support.Case):
+    def check(self):
+        if onnx:
+            onnx.checker.check_model(onnx.load(self.path("n.onnx")), full_check=True)
+
     def export(self, most=1e-4):
         """The model, the parameters and the samples of the printed line; the printed difference is less than `most`."""
         out = self.neon("export", "m.safetensors", "--onnx", "n.onnx").out
         self.assertRegex(out, RESULT)
         model = onnx_net.read(self.path("n.onnx"))
-        if onnx:
-            onnx.checker.check_model(onnx.load(self.path("n.onnx")), full_check=True)
+        self.check()
         nodes, parameters, difference, samples = RESULT.match(out).groups()
         self.assertEqual(int(nodes), len(model.nodes))
         self.assertLess(float(difference), most)
@@ -113,6 +116,28 @@ class Onnx(support.Case):
         x = np.random.default_rng(8).integers(0, 11, (9, 7))
         np.save(self.path("x.npy"), x.astype(np.int32))
         np.testing.assert_allclose(onnx_net.outputs(model, x), self.predicted("x.npy", ["0", "1", "2"]), rtol=1e-4, atol=1e-6)
+
+    def test_texts_of_different_lengths(self):
+        """neon compares outputs for texts of all lengths, padded by -1; here they are no others with more padding."""
+        for part in "train", "test":
+            for i in range(8):
+                self.write(f"t/{part}/{('bad', 'good')[i % 2]}/{i}.txt", f"{('poor', 'fine')[i % 2]} word x{i} " * (1 + i % 3))
+        for steps in 12, 20:
+            self.write("s.yaml", json.dumps({
+                "dataset": {"TextClasses": {"path": "t", "steps": steps}}, "cost": "CrossEntropyMulti", "batch_size": 4, "epochs": 1,
+                "layers": [{"Embedding": {"embedding_dim": 5, "init": {"Uniform": {"low": -0.5, "high": 0.5}}}},
+                           {"BiLSTM": {"output_size": 3, "init": "GlorotUniform"}}, "RecurrentMean",
+                           {"Affine": {"nout": "classes", "init": "GlorotUniform", "activation": "Softmax"}}],
+                "optimizer": {"GradientDescentMomentum": {"learning_rate": 0.1}}}))
+            self.neon("-r", "2", "-s", "m.safetensors", "s.yaml")
+            model, _, _ = self.export()
+            os.remove(self.path("n.onnx"))
+            steps = model.input[2][1]
+            x = np.random.default_rng(9).integers(0, 5, (4, steps))
+            padded, other = np.where(np.arange(steps) < 3, x, -1), np.where(np.arange(steps) < 4, x, -1)
+            alone = [onnx_net.outputs(model, padded[k:k + 1]) for k in range(4)]
+            np.testing.assert_allclose(onnx_net.outputs(model, padded), np.concatenate(alone), rtol=1e-12)
+            self.assertGreater(np.abs(onnx_net.outputs(model, padded) - onnx_net.outputs(model, other)).max(), 1e-6)
 
     def test_groups_and_strides(self):
         x, t = self.colours()
@@ -212,7 +237,13 @@ class Onnx(support.Case):
         self.refused(2, "export", "m.safetensors", "--onnx", "n.onnx", says=["BatchNorm", "op shift has no counterpart in ONNX, opset 13"])
         self.assertEqual([name for name in os.listdir(self.folder) if "onnx" in name], [])
 
+    def test_the_form_by_another_program(self):
+        """All files here are looked at by onnx.checker, where it can be imported (Debian: python3-onnx)."""
+        if not onnx:
+            print("skipped: python3-onnx is not installed, so no file's form is looked at by onnx.checker")
+            self.skipTest("python3-onnx is not installed")
+        self.neon("-r", "1", "-e", "1", "-s", "m.safetensors", self.spec())
+        self.export()
 
-if not onnx:
-    print("skipped: the files' form by onnx.checker, which python3-onnx has")
+
 support.main()

@@ -247,5 +247,6 @@ def main():
     signal.signal(signal.SIGINT, signal.default_int_handler)
     result = unittest.main(module="__main__", exit=False, verbosity=0, argv=sys.argv[:1]).result
     bad = len({test.id().split(" ")[0] for test, _ in result.failures + result.errors})
-    print(f"{result.testsRun - bad} passed, {bad} failed")
+    skipped = len(result.skipped)
+    print(f"{result.testsRun - bad - skipped} passed, {bad} failed" + (f", {skipped} skipped" if skipped else ""))
     sys.exit(bad != 0)
