@@ -19,7 +19,8 @@ class ReadPlaces {
  private:
   struct Places {
     std::vector<std::string> all;
-    bool all_files = false;  // of a folder are samples, not images alone
+    bool all_files = false;   // of a folder are samples, not images alone
+    bool are_tables = false;  // which name images beside them
   };
   const Places& places() const;
 

@@ -87,6 +87,20 @@ class Outputs(Case):
         self.neon("-s", "m.safetensors", table)
         self.refused(2, "resume", "m.safetensors", "-e", "2", "-o", "sets/t.csv", "--overwrite", says="would be lost")
         self.assertEqual({name: self.read(name) for name in before}, before)
+        self.write("photos/list.csv", "x/1.png,x\nx/2.png,x\ny/1.png,y\ny/2.png,y\n")
+        self.write("photos/mine.png", "mine")
+        listed = self.write("l.yaml", self.read(photos).decode().replace("{ImageFolder: {path: photos, test: none}}", "{ImageList: {path: photos/list.csv, test: 0, header: false}}"))
+        self.neon("-s", "l.safetensors", listed)
+        for words in ["-o", "photos/x/1.png", listed], ["eval", "l.safetensors", "--sheet", "photos/x/1.png"]:
+            self.refused(2, *words, "--overwrite", says="photos/x/1.png may be an image of ")
+        self.neon("-o", "photos/mine.png", "--overwrite", listed)
+        os.remove(self.path("photos/mine.png"))
+        self.neon("data", "pack", "photos/list.csv", "packed")
+        packed = self.write("packed.yaml", self.read(photos).decode().replace("{ImageFolder: {path: photos, test: none}}", "{Shards: {path: packed}}"))
+        for name in os.listdir(self.path("packed")):
+            self.refused(2, "-o", "packed/" + name, "--overwrite", packed, says=["lies in ", "and would be lost"])
+        self.neon("-e", "1", packed)
+        self.assertEqual({name: self.read(name) for name in before}, before)
         self.write("photos/diary", "mine")
         self.neon("-o", "photos/diary", "--overwrite", photos)
 
