@@ -56,6 +56,16 @@ void check_spares_inputs(const CommandLine& line) {
   }
 }
 
+void check_spares_texts(const CommandLine& line) {
+  const Setting* const output = line.run_options.find("output_file");
+  std::error_code absent;
+  if (!output || !std::filesystem::is_regular_file(output->value, absent)) return;
+  for (const std::string& folder : line.operands)
+    if (std::filesystem::is_directory(folder, absent) && lies_within(output->value, folder))
+      fail(ErrorKind::config, "-o ", output->value, " lies in ", folder,
+           ", whose texts neon reads, and would be lost; give another name");
+}
+
 void check_free(const std::string& path, bool overwrite) {
   std::error_code ignored;
   if (!overwrite && std::filesystem::exists(path, ignored)) fail(ErrorKind::data, path, " exists", kMendPlace);

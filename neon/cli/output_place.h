@@ -11,6 +11,8 @@ struct CommandLine;
 // Throws a config error where an option names a file to write that the verb reads, with --overwrite, too. Runs have
 // check_files_differ().
 void check_spares_inputs(const CommandLine& line);
+// The same for -o where all files of a folder on the line are samples.
+void check_spares_texts(const CommandLine& line);
 
 // Throws a data error where a file or folder of that name is there.
 void check_free(const std::string& path, bool overwrite);

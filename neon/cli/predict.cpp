@@ -260,6 +260,7 @@ int run_predict(const CommandLine& line) {
   check_caffe(line, opened, path);
   check_heeded_by_predict(opened);
   const StoredData stored = stored_data(opened.run, opened.spec);
+  if (!stored.vocabulary.empty()) check_spares_texts(line);
   const auto sources = open_samples({line.operands.begin() + 1, line.operands.end()}, stored);
   check_sheet_options(line);
   warn_of_untrained_phase(*opened.experiment, opened.run.position, path);

@@ -60,6 +60,19 @@ class TextSamples(Case):
         self.write("named.csv", cells([("id", "review", "by"), *(("7", text, "me") for text in TEXTS)], ","))
         self.assertEqual(self.rows("named.csv", "--set", "dataset.TextClasses.text=review"), expected)
 
+    def test_results_replace_no_text_of_a_folder(self):
+        for label in "good", "bad":
+            for i in range(8):
+                self.write(f"texts/{label}/{i}.txt", f"{label} {i}")
+        self.neon(self.spec(SPEC % "texts", "f.yaml"), "-s", "f.safetensors")
+        self.write("mine.txt", "mine")
+        for more in [], ["--overwrite"]:
+            self.refused(2, "predict", "f.safetensors", "texts/good", "-o", "texts/good/1.txt", *more,
+                         says="-o texts/good/1.txt lies in texts/good, whose texts neon reads, and would be lost; give another name")
+        self.assertEqual(self.read("texts/good/1.txt"), b"good 1")
+        self.neon("predict", "f.safetensors", "texts/good", "-o", "texts/new.csv")
+        self.neon("predict", "f.safetensors", "texts/good", "-o", "mine.txt", "--overwrite")
+
     def test_the_tokens_of_a_checkpoint_stay(self):
         self.write("m.txt", "a b\n")
         before = self.read("t.safetensors")
