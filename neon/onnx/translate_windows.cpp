@@ -58,17 +58,27 @@ void translate_convolution(Translator& to, const Node& node, bool forward) {
   to.place(node.outputs[0], to.writer().add(forward ? "Conv" : "ConvTranspose", {x, w}, of), order);
 }
 
+// Whether windows have one place along axis `axis` of a sample, and so leave it as it is.
+bool leaves_axis(const Attributes& of, size_t axis) {
+  const Sizes& padding = of.integers("padding");
+  return of.integers("window")[axis] == 1 && of.integers("strides")[axis] == 1 && padding[2 * axis] == 0 &&
+         padding[2 * axis + 1] == 0;
+}
+
+// ONNX pools all axes but the first two. So the feature maps stand second, or, where these are pooled, the first axis
+// in space, which windows then must leave as it is.
 void translate_pooling(Translator& to, const Node& node, bool largest) {
   const int rank = to.graph().shape(node.inputs[0]).rank();
-  Sizes window = node.attributes.integers("window"), strides = node.attributes.integers("strides");
-  const Sizes& padding = node.attributes.integers("padding");
-  if (window.back() != 1 || strides.back() != 1 || padding.back() != 0 || padding[padding.size() - 2] != 0)
-    fail(ErrorKind::config, place_of(node), " pools feature maps, which has no counterpart in ONNX");
-  window.pop_back(), strides.pop_back();
-  const Sizes pads = pads_of(padding, window.size());
-  Attributes of = {{"kernel_shape", window}, {"strides", strides}, {"pads", pads}};
+  Sizes window = node.attributes.integers("window"), strides = node.attributes.integers("strides"),
+        padding = node.attributes.integers("padding");
+  const size_t kept = leaves_axis(node.attributes, window.size() - 1) ? window.size() - 1 : 0;
+  if (!leaves_axis(node.attributes, kept))
+    fail(ErrorKind::config, place_of(node), " pools rows and feature maps at once, which has no counterpart in ONNX");
+  window.erase(window.begin() + int64_t(kept)), strides.erase(strides.begin() + int64_t(kept));
+  padding.erase(padding.begin() + 2 * int64_t(kept), padding.begin() + 2 * int64_t(kept) + 2);
+  Attributes of = {{"kernel_shape", window}, {"strides", strides}, {"pads", pads_of(padding, window.size())}};
   if (!largest) of = of.with("count_include_pad", node.attributes.integer("count_padding"));
-  const Order order = channels_first(rank);
+  const Order order = kept == 0 ? usual_order(rank) : channels_first(rank);
   const std::string x = to.in_order(node.inputs[0], order);
   to.place(node.outputs[0], to.writer().add(largest ? "MaxPool" : "AveragePool", {x}, of), order);
 }

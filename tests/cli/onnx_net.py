@@ -144,7 +144,7 @@ def padded(of, x, pads, value):
 
 OPERATORS = {
     "Add": lambda of, a, b: a + b, "Sub": lambda of, a, b: a - b, "Mul": lambda of, a, b: a * b, "Div": lambda of, a, b: a / b,
-    "Neg": lambda of, x: -x, "Exp": lambda of, x: np.exp(x), "Log": lambda of, x: np.log(x), "Sqrt": lambda of, x: np.sqrt(x),
+    "Neg": lambda of, x: -x, "Pow": lambda of, a, b: a ** b, "Exp": lambda of, x: np.exp(x), "Log": lambda of, x: np.log(x), "Sqrt": lambda of, x: np.sqrt(x),
     "Reciprocal": lambda of, x: 1 / x, "Abs": lambda of, x: np.abs(x), "Erf": lambda of, x: np.vectorize(math.erf)(x), "Tanh": lambda of, x: np.tanh(x),
     "Sigmoid": lambda of, x: 1 / (1 + np.exp(-x)), "Relu": lambda of, x: np.maximum(x, 0), "Softplus": lambda of, x: np.logaddexp(0, x),
     "Max": lambda of, a, b: np.maximum(a, b), "Min": lambda of, a, b: np.minimum(a, b), "Identity": lambda of, x: x,

@@ -146,6 +146,16 @@ class Onnx(support.Case):
                   {"Pooling": {"fshape": [2, 3], "op": "max", "strides": 1}}, self.NUMBERS]
         self.assertEqual(self.ops(self.arrays(x, t, layers)).count("Conv"), 2)
 
+    def test_windows_over_feature_maps(self):
+        x, t = self.colours()
+        conv = {"Conv": {"fshape": 3, "nofm": 6, "init": "Kaiming"}}
+        for layer, op in ({"LRN": {"depth": 3}}, "AveragePool"), ({"Pooling": {"fshape": {"J": 2}}}, "MaxPool"):
+            self.assertIn(op, self.ops(self.arrays(x, t, [conv, layer, self.NUMBERS])))
+            os.remove(self.path("n.onnx"))
+        self.write("s.yaml", self.read("s.yaml").replace(b'"J": 2', b'"J": 2, "R": 2').replace(b"0.01", b"1e-7"))
+        self.neon("-r", "2", "-s", "m.safetensors", "s.yaml")
+        self.refused(2, "export", "m.safetensors", "--onnx", "n.onnx", says="Pooling_0: op pool_max pools rows and feature maps at once")
+
     def test_numbers_in_their_own_units(self):
         rng = np.random.default_rng(7)
         rows = rng.standard_normal((40, 2))
