@@ -57,7 +57,7 @@ class Onnx(support.Case):
         np.testing.assert_allclose(onnx_net.outputs(model, x), expected, rtol=2e-4, atol=2e-6)
         return model, parameters
 
-    def arrays(self, x, t, layers, **more):
+    def arrays(self, x, t, layers, most=1e-4, **more):
         """The model of a net for these arrays, whose outputs are those that neon predicts for x."""
         np.savez(self.path("d.npz"), x_train=x, y_train=t, x_test=x, y_test=t)
         np.save(self.path("x.npy"), x)
@@ -65,7 +65,7 @@ class Onnx(support.Case):
                 "optimizer": {"GradientDescentMomentum": {"learning_rate": 0.01}}, "batch_size": 8, **more}
         self.write("s.yaml", json.dumps(spec))
         self.neon("-r", "2", "-s", "m.safetensors", "s.yaml")
-        model, _, _ = self.export()
+        model, _, _ = self.export(most)
         lines = self.neon("predict", "m.safetensors", "x.npy", "--format", "json").out.splitlines()
         expected = np.array([json.loads(line)["outputs"] for line in lines])
         found = onnx_net.outputs(model, x.astype(np.int64 if "Gather" in self.ops(model) else np.float64))
@@ -148,11 +148,11 @@ class Onnx(support.Case):
 
     def test_windows_over_feature_maps(self):
         x, t = self.colours()
-        conv = {"Conv": {"fshape": 3, "nofm": 6, "init": "Kaiming"}}
+        conv, slow = {"Conv": {"fshape": 3, "nofm": 6, "init": "Kaiming"}}, {"GradientDescentMomentum": {"learning_rate": 1e-9}}
         for layer, op in ({"LRN": {"depth": 3}}, "AveragePool"), ({"Pooling": {"fshape": {"J": 2}}}, "MaxPool"):
-            self.assertIn(op, self.ops(self.arrays(x, t, [conv, layer, self.NUMBERS])))
+            self.assertIn(op, self.ops(self.arrays(x, t, [conv, layer, self.NUMBERS], 2e-3, optimizer=slow)))  # outputs of some hundreds
             os.remove(self.path("n.onnx"))
-        self.write("s.yaml", self.read("s.yaml").replace(b'"J": 2', b'"J": 2, "R": 2').replace(b"0.01", b"1e-7"))
+        self.write("s.yaml", self.read("s.yaml").replace(b'"J": 2', b'"J": 2, "R": 2'))
         self.neon("-r", "2", "-s", "m.safetensors", "s.yaml")
         self.refused(2, "export", "m.safetensors", "--onnx", "n.onnx", says="Pooling_0: op pool_max pools rows and feature maps at once")
 
