@@ -62,7 +62,7 @@ class Onnx(support.Case):
         np.savez(self.path("d.npz"), x_train=x, y_train=t, x_test=x, y_test=t)
         np.save(self.path("x.npy"), x)
         spec = {"dataset": {"NPZ": {"path": "d.npz"}}, "layers": layers, "cost": "MeanSquared", "epochs": 1,
-                "optimizer": {"GradientDescentMomentum": {"learning_rate": 0.01}}, "batch_size": 8, **more}
+                "optimizer": {"GradientDescentMomentum": {"learning_rate": 1e-7}}, "batch_size": 8, **more}  # for bytes as they are
         self.write("s.yaml", json.dumps(spec))
         self.neon("-r", "2", "-s", "m.safetensors", "s.yaml")
         model, _, _ = self.export(most)
@@ -148,9 +148,9 @@ class Onnx(support.Case):
 
     def test_windows_over_feature_maps(self):
         x, t = self.colours()
-        conv, slow = {"Conv": {"fshape": 3, "nofm": 6, "init": "Kaiming"}}, {"GradientDescentMomentum": {"learning_rate": 1e-9}}
+        conv = {"Conv": {"fshape": 3, "nofm": 6, "init": "Kaiming"}}
         for layer, op in ({"LRN": {"depth": 3}}, "AveragePool"), ({"Pooling": {"fshape": {"J": 2}}}, "MaxPool"):
-            self.assertIn(op, self.ops(self.arrays(x, t, [conv, layer, self.NUMBERS], 2e-3, optimizer=slow)))  # outputs of some hundreds
+            self.assertIn(op, self.ops(self.arrays(x, t, [conv, layer, self.NUMBERS], 2e-3)))  # outputs of some hundreds
             os.remove(self.path("n.onnx"))
         self.write("s.yaml", self.read("s.yaml").replace(b'"J": 2', b'"J": 2, "R": 2'))
         self.neon("-r", "2", "-s", "m.safetensors", "s.yaml")
