@@ -1,6 +1,6 @@
 // A net as an ONNX file has it: nodes in order, constant arrays, one input, one output.
 //
-// Of the types in such files neon writes f32 and whole numbers of 64 bits; `bool` stands between two nodes alone.
+// neon writes two types of such files, f32 and whole numbers of 64 bits; `bool` stands between two nodes alone.
 #pragma once
 #include <map>
 #include <string>

@@ -61,7 +61,7 @@ std::string Translator::with_more_axes(Value value, const Order& order) {
   std::vector<int64_t> turned;
   for (const int axis : order) turned.push_back(sizes[size_t(axis)]);
   const auto large = [](int64_t size) { return size != 1; };
-  // Where one axis alone has several numbers, no number moves.
+  // No number moves if one axis alone has several numbers.
   const bool moves = std::ranges::count_if(sizes, large) > 1;
   for (int64_t& size : moves ? sizes : turned) size = std::max<int64_t>(size, -1);
   const std::string out = writer_.add("Reshape", {as_it_is(value), writer_.list(moves ? sizes : turned)});

@@ -26,8 +26,8 @@ std::vector<int> large_axes(const Shape& shape, const Order& axes) {
   return out;
 }
 
-// Where a reshape only puts axes of one element elsewhere, the array may stay as it is: the order of its axes as those
-// of y. Nothing for other reshapes.
+// An array may stay as it is if a reshape only puts axes of one element elsewhere: the order of its axes as those of y.
+// Nothing for other reshapes.
 std::optional<Order> same_array(const Shape& x, const Shape& y, const Order& order) {
   const Order from = usual_order(x.rank()), to = usual_order(y.rank());
   const std::vector<int> x_axes = large_axes(x, from), y_axes = large_axes(y, to);

@@ -62,7 +62,7 @@ class Explain(Case):
         self.assertEqual(re.sub(r"(?m)  \(.*\)$", "", said).splitlines(), [re.sub(r"  \(.*\)$", "", line) for line in every])
 
     def test_the_largest_batch(self):
-        """As much memory as is said to be free goes to this batch, and not to one of twice its size."""
+        """The memory that is said to be free holds this batch, and not one of twice its size."""
         spec = self.spec("dataset: {UniformRandom: {nin: [3, 64, 64], nout: 4, ntrain: 200000, ntest: 0, bytes: true}}\n"
                          "layers:\n  - Conv: {fshape: 3, padding: 1, nofm: 64, init: Kaiming, activation: Tanh}\n"
                          "  - Conv: {fshape: 3, padding: 1, nofm: 64, init: Kaiming, activation: Tanh}\n"
