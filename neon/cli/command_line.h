@@ -15,7 +15,7 @@ struct VerbOptions {
   std::optional<int64_t> iterations;
   int64_t length = 500, beam = 1;
   double temperature = 1, top_p = 1;
-  std::string prompt, sheet, svg, png, explain, onnx;
+  std::string prompt, sheet, svg, png, onnx;
   std::string format, as;
   int64_t trials = 20, seeds = 3;
   std::string method = "random", folder, metric, profile, fixed = "16.12";
@@ -24,7 +24,7 @@ struct VerbOptions {
        report = false, text = false, csv = false, npz = false, live = false, no_run_folder = false;
   std::string host;
   std::optional<int64_t> port;
-  std::optional<std::string> devices;
+  std::optional<std::string> devices, explain;
   bool each = false;
   std::optional<double> link, latency, network, network_latency, slowdown;
   std::optional<int64_t> host_devices;

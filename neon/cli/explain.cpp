@@ -75,6 +75,7 @@ class Explainer {
     return out;
   }
   std::string explain(const std::string& key) const {
+    if (key.empty()) fail(ErrorKind::config, "option --explain: no key is given; --explain keys lists all");
     std::string why_not;
     const std::optional<Setting> value = setting_at(resolved_, key, why_not);
     if (!value) fail(ErrorKind::config, "option --explain: ", why_not, "; --explain keys lists all");
@@ -122,7 +123,7 @@ int print_explained(const CommandLine& line) {
     fail(ErrorKind::config, "option --explain: the spec comes by a pipe, and is read more than once; give a file");
   const OpenedSpec spec = open_spec(line, path);
   const Explainer explainer(line, spec, options_of(line, spec), path);
-  const std::string& asked = line.of_verb.explain;
+  const std::string& asked = *line.of_verb.explain;
   for (const std::string& key : asked == "all" || asked == "keys" ? explainer.keys() : std::vector{asked})
     print_result(asked == "keys" ? key : explainer.explain(key));
   return 0;

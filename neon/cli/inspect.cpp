@@ -236,7 +236,7 @@ StepGraph told_graph_of(const Inspected& in, int64_t ranks) {
 }
 
 int run_check(const CommandLine& line) {
-  if (!line.of_verb.explain.empty()) return print_explained(line);
+  if (line.of_verb.explain) return print_explained(line);
   const Inspected in = inspect(line);
   if (line.of_verb.resolved) {
     print_data(write_yaml(in.spec.experiment->resolved(in.options)));
