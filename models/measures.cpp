@@ -2,11 +2,9 @@
 
 #include "backends/graph/ops.h"
 #include "backends/graph/passes.h"
-#include "backends/program.h"
 #include "models/output_costs.h"
 #include "models/predicted_labels.h"
 #include "models/several_targets.h"
-#include "models/several_texts.h"
 #include "neon/core/key_error.h"
 #include "transforms/image_batch.h"
 
@@ -68,55 +66,6 @@ void end_with_sequences(LayerContext& context, const DataLayout& data, Expr y) {
     if (!own || own == given || !context.is_sequence(output) || output.shape()[1] != data.sample[0]) continue;
     context.set_lengths(output, cast(minimum(context.expr(own), context.expr(given)), DType::i32));
   }
-}
-
-namespace {
-
-// The lengths that all outputs of the net give sequences of so many lengths; invalid where these are the same.
-Value lengths_given(LayerContext& context, const Network& network, const DataLayout& data, int64_t count) {
-  context.data_axes = data.batch_axes();
-  context.tokens = data.tokens;
-  say_texts(context, data);
-  context.classes = data.classes;
-  context.target_steps = data.sample[0];
-  context.data_lengths = context.graph.input("lengths", DType::i32, {count});
-  const DType type = data.tokens > 0 ? DType::i32 : context.dtype;
-  const Expr y =
-      network.forward(context, {context.graph, context.graph.input("x", type, Shape{count}.concat(data.sample))});
-  std::vector<Expr> outputs = context.more_outputs;
-  outputs.push_back(y);
-  Expr least;
-  for (const Expr& output : outputs) {
-    const Value own = context.lengths(output);
-    if (!own || own == context.data_lengths || !context.is_sequence(output) || output.shape()[1] != data.sample[0])
-      continue;
-    least = least.value() ? cast(minimum(least, context.expr(own)), DType::i32) : context.expr(own);
-  }
-  return least.value();
-}
-
-}  // namespace
-
-std::vector<int64_t> steps_with_outputs(const Network& network, const DataLayout& data, const StepOptions& options) {
-  Container* const last = network.last().layer->container();  // a decoder ends with the labels
-  if (!data.ragged || !data.steps_have_targets() || (last && last->seq2seq())) return {};
-  Graph graph;
-  LayerContext context(graph, false, options.dtype, options.seed, options.rounding == 0);
-  context.caffe = options.caffe;
-  const int64_t count = data.sample[0];
-  const Value given = lengths_given(context, network, data, count);
-  if (!given) return {};
-  std::vector<int32_t> lengths;
-  for (int64_t steps = 1; steps <= count; ++steps) lengths.push_back(int32_t(steps));
-  graph.output("steps", given);
-  Variables variables;
-  const auto program = compile_for_cpu(graph, variables, {.threads = 1});
-  program->bind("lengths", lengths.data());
-  program->run(1);
-  const Tensor steps = program->output("steps");
-  std::vector<int64_t> out;
-  for (int64_t i = 0; i < count; ++i) out.push_back(int64_t(steps.at(i)));
-  return out;
 }
 
 namespace {

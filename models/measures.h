@@ -18,9 +18,6 @@ bool gives_numbers_of_steps(const LayerContext& context, const DataLayout& data,
 // Outputs (N,T,K) of the net end with the sequences of the samples. A net that makes fewer steps, and more of them
 // again, may give more than a sequence has.
 void end_with_sequences(LayerContext& context, const DataLayout& data, Expr y);
-// For sequences of 1, 2 and more steps, up to those of the data: the steps for which the net has outputs. Empty where
-// steps have no targets of their own, and where the net gives as many as a sequence has.
-std::vector<int64_t> steps_with_outputs(const Network& network, const DataLayout& data, const StepOptions& options);
 // Steps count where there are a target and an output of the net: neither in padding nor behind the last step that the
 // net gives. Targets that are numbers of steps become rows (N T,K).
 void count_steps(LayerContext& context, const DataLayout& data, Expr y, Batch& batch);

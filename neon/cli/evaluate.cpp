@@ -27,6 +27,7 @@
 #include "neon/train/feature_maps.h"
 #include "neon/train/fingerprint.h"
 #include "neon/train/gpu_room.h"
+#include "neon/train/lost_steps.h"
 #include "neon/train/run_folder.h"
 #include "neon/train/terminal.h"
 
@@ -138,6 +139,12 @@ RunOptions options_without_updates(const CommandLine& line, const OpenedRun& ope
   return out;
 }
 
+void warn_of_lost_steps(const Experiment& experiment, const DataLayout& layout, const StepOptions& step,
+                        const EvaluatedSet& set) {
+  const std::string lost = lost_steps_text(experiment.last_phase(), layout, step, set, false);
+  if (!lost.empty()) print_message(lost);
+}
+
 int run_eval(const CommandLine& given) {
   const auto [path, other] = eval_operands(given);
   const CommandLine line = other.empty() ? given : line_for_data(given, open_checkpoint(given, path), other);
@@ -164,6 +171,7 @@ int run_eval(const CommandLine& given) {
   // Declares the variables; their values come from the file.
   StepOptions step = step_options(options, experiment.params);
   step.seed = opened.run.position.seed;  // a generator is judged by the noise that the run's evaluations drew
+  warn_of_lost_steps(experiment, layout, step, set);
   const auto evaluator = on_device_or_cpu(options, asked, [&] {
     const DeviceOptions device = device_options(options, experiment);
     const auto bytes = [&](int64_t batch) {

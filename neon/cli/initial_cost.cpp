@@ -1,5 +1,6 @@
 #include "neon/cli/initial_cost.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "backends/graph/flops.h"
@@ -8,7 +9,9 @@
 #include "neon/train/class_names.h"
 #include "neon/train/constant_cost.h"
 #include "neon/train/learned_images.h"
+#include "neon/train/lost_steps.h"
 #include "neon/train/progress.h"
+#include "neon/train/terminal.h"
 
 namespace neon {
 
@@ -19,6 +22,15 @@ constexpr double kMostWork = 2e9;        // operations of a training step, of wh
 // Up to this work the plain loops of f64 take some hundredths of a second at most, and oneDNN need not be loaded.
 constexpr double kLittleWork = 2e8;
 constexpr double kFarAbove = 3;
+
+std::vector<std::string> lost_steps(const Experiment& experiment, const Data& data, const StepOptions& step) {
+  std::vector<std::string> out;
+  const EvaluatedSet set{data.train, "training"};
+  for (const TrainedPhase& phase : experiment.phases())
+    if (const std::string lost = lost_steps_text(phase, layout_of(data), step, set, true); !lost.empty())
+      if (!std::ranges::count(out, lost)) out.push_back(lost);
+  return out;
+}
 
 }  // namespace
 
@@ -32,7 +44,8 @@ InitialCost initial_cost(const OpenedSpec& spec, const RunOptions& options, cons
   const bool little =
       spec.experiment->cost() && params.phases.size() == 0 && step_bytes <= kMostBytes && work <= kMostWork;
   const bool counts = check.class_counts.empty() && (check.classes > 0 || !check.targets.empty());
-  if (!there || !(little || counts)) return {};
+  const bool ragged = layout_of(check).ragged;
+  if (!there || !(little || counts || ragged)) return {};
   InitialCost out;
   std::vector<std::string> warnings;  // which the check has printed
   const uint64_t seed = seed_of(*spec.experiment, options);
@@ -40,6 +53,7 @@ InitialCost initial_cost(const OpenedSpec& spec, const RunOptions& options, cons
   context.may_download = false;
   Data data = params.dataset->load(context);
   if (counts) out.class_sizes = class_sizes(data.train, data, data.source);
+  if (ragged) out.warnings = lost_steps(*spec.experiment, data, step_options(options, params));
   if (!little) return out;
   if (!options.model_file.empty()) match_classes_of_weights(data, options.model_file);
   set_normalization(params.normalize, data);
@@ -66,6 +80,11 @@ InitialCost initial_cost(const OpenedSpec& spec, const RunOptions& options, cons
                              taken.empty() ? "smaller initial weights or normalized inputs may help"
                                            : "the weights may have been trained with other inputs or targets"));
   return out;
+}
+
+void print_initial_cost(const InitialCost& cost) {
+  for (const std::string& warning : cost.warnings) print_message(warning);
+  for (const std::string& line : cost.lines) print_result(line);
 }
 
 }  // namespace neon

@@ -10,7 +10,8 @@ namespace neon {
 
 struct InitialCost {
   std::vector<std::string> lines;
-  std::vector<int64_t> class_sizes;  // of the training samples, where the check does not know them
+  std::vector<std::string> warnings;  // of what a training step leaves out of the samples
+  std::vector<int64_t> class_sizes;   // of the training samples, where the check does not know them
 };
 
 // For neon check: the first cost of one batch beside that of the same answer for every sample. A note says where the
@@ -19,5 +20,8 @@ struct InitialCost {
 // drawn ones.
 InitialCost initial_cost(const OpenedSpec& spec, const RunOptions& options, const DataCheck& check,
                          const Graph& step_graph, double step_bytes, const std::vector<NamedTensor>& taken);
+
+// Its warnings and lines.
+void print_initial_cost(const InitialCost& cost);
 
 }  // namespace neon

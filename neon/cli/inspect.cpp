@@ -282,7 +282,7 @@ int run_check(const CommandLine& line) {
     print_result(said);
   const InitialCost cost = in.spec.experiment->placing(
       [&] { return initial_cost(in.spec, in.options, in.check, in.graph().graph, variables + arena, taken); });
-  for (const std::string& said : cost.lines) print_result(said);
+  print_initial_cost(cost);
   const int code = report_data(in.check);
   const std::vector<int64_t>& sizes = in.check.class_counts.empty() ? cost.class_sizes : in.check.class_counts;
   for (const std::string& said : imbalance_lines(in.spec.experiment->params, in.check, sizes)) print_result(said);

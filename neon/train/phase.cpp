@@ -5,8 +5,8 @@
 #include <set>
 
 #include "datasets/length_buckets.h"
-#include "models/measures.h"
 #include "neon/train/initial_values.h"
+#include "neon/train/lost_steps.h"
 #include "neon/train/rank_step.h"
 #include "neon/train/shared_rows.h"
 
@@ -94,20 +94,7 @@ std::string padding_text(const RunSetup& setup, const Phase& phase, uint64_t see
 }
 
 std::string lost_steps_text(const RunSetup& setup, const PhaseSpan& span) {
-  const TrainedPhase& phase = *span.phase;
-  if (phase.source.rule || setup.data.train.inputs.empty()) return "";
-  const DataLayout layout = layout_for(phase.source.cost, phase.layout(setup.layout));
-  const std::vector<int64_t> given = steps_with_outputs(*phase.network, layout, phase.options(setup.step));
-  if (given.empty()) return "";
-  int64_t count = 0, shown = 0;
-  for (const int32_t steps : sequence_lengths(setup.data.train.inputs)) {
-    if (steps == 0 || given[size_t(steps) - 1] >= steps) continue;
-    ++count, shown = std::max<int64_t>(shown, steps);
-  }
-  if (count == 0) return "";
-  return text("warning: the net has no outputs for the last steps of ", count, " of ", setup.data.train.size(),
-              " training sequences (", given[size_t(shown) - 1], " of ", shown,
-              " steps); these targets do not count; pad the layers that leave steps out");
+  return lost_steps_text(*span.phase, setup.layout, setup.step, {setup.data.train, "training"}, true);
 }
 
 std::vector<std::vector<StepGraph::Histogram>> histograms_of_others(const RunSetup& setup) {

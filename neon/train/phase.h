@@ -49,8 +49,7 @@ std::vector<std::vector<StepGraph::Histogram>> histograms_of_others(const RunSet
 // The lengths of batches and the padding of the first epoch, where the run has buckets.
 std::string padding_text(const RunSetup& setup, const Phase& phase, uint64_t seed);
 
-// A warning where the net has no outputs for the last steps of some training sequences, whose targets then count
-// nowhere; "" where there is nothing to say.
+// lost_steps_text() of a phase's training samples.
 std::string lost_steps_text(const RunSetup& setup, const PhaseSpan& span);
 
 // "phase first: epochs 1 to 5"

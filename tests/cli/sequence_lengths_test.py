@@ -2,6 +2,7 @@
 """Predictions for sequences of other lengths than those of training."""
 import csv
 import io
+import re
 
 import numpy as np
 
@@ -75,12 +76,46 @@ epochs: 1
                     run = self.neon(spec, "-d", "f64", "-r", "1", "-s", "m.safetensors", "--overwrite")
                     warned = "warning: the net has no outputs for the last steps of 3 of 8 training sequences" in run.err
                     self.assertEqual(warned, layer == fewer, run.err)
+                    for verb, name, part in ("check", spec, "training"), ("eval", "m.safetensors", "test"):
+                        warned = f"steps of 3 of 8 {part} sequences (6 of 7 steps); these targets do not count" in self.neon(verb, name).err
+                        self.assertEqual(warned, layer == fewer, verb)
                     rows = rows_of(self.neon("predict", "m.safetensors", "x.npy").out)
                     found = [sum(map(bool, row[1:])) if numeric else len(row[1].split()) for row in rows]
                     self.assertEqual(found, list(given))
                     said.append((rows, self.neon("eval", "m.safetensors", "--format", "json").out))
                 self.assertEqual(said[0], said[1])
                 if numeric: self.assertEqual(said[0], said[2])
+
+    def test_one_output_of_several_ends_before_the_sequence(self):
+        """A warning names this output, and no output is compared with the targets of the steps that it lacks."""
+        lengths = np.array([8, 7, 5, 3, 6, 2, 1, 4])
+        rng = np.random.default_rng(3)
+        x, labels = rng.normal(size=(8, 8, 3)).astype("f4"), rng.integers(0, 2, (8, 8))
+        x[np.arange(8) >= lengths[:, None]] = np.nan
+        classes = "Affine: {nout: classes, activation: Softmax}"
+        for kind, ends_in_eval in ("Tree", True), ("SingleOutputTree", False):
+            said = []
+            for ends in lengths, np.maximum(lengths // 2 * 2, 1):
+                y = np.where(np.arange(8) < ends[:, None], labels, -1)
+                np.savez(self.path("d.npz"), x_train=x, y_train=y, x_test=x, y_test=y)
+                spec = self.write("s.yaml", f"""\
+dataset: {{NPZ: {{path: d.npz, sequences: true}}}}
+layers:
+  - {kind}:
+      - [Affine: 4, BranchNode: {{name: b}}, {classes}]
+      - [BranchNode: {{name: b}}, Pooling: {{fshape: 2, op: avg}}, Deconv: {{fshape: 2, strides: 2, nofm: 4}}, {classes}]
+cost: {{Multicost: {{costs: [CrossEntropyMulti, CrossEntropyMulti]}}}}
+optimizer: Adam
+batch_size: 3
+epochs: 1
+""")
+                runs = self.neon("check", spec), self.neon(spec, "-r", "1", "-s", "m.safetensors", "--overwrite"), self.neon("eval", "m.safetensors")
+                for run, part in zip(runs, ("training", "training", "test")):
+                    warning = (f"warning: output 2 of 2 has no values for the last steps of 3 of 8 {part} sequences (6 of 7 steps); "
+                               "no output is compared with these targets; pad the layers that leave steps out\n")
+                    self.assertEqual(warning in run.err, part == "training" or ends_in_eval, run.err)
+                said.append((re.search("cost [0-9.]+ ", runs[1].err)[0], runs[2].out if ends_in_eval else ""))
+            self.assertEqual(said[0], said[1])
 
     def test_a_net_of_one_length_says_why_it_takes_no_other(self):
         for layers, why in (("  - Affine: 3\n  - LearnedPositions: {name: p}\n  - RecurrentMean\n", "p/W has numbers for each of 5 steps"),

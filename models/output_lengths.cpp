@@ -1,0 +1,62 @@
+#include "models/output_lengths.h"
+
+#include "backends/graph/ops.h"
+#include "backends/graph/passes.h"
+#include "backends/program.h"
+#include "models/several_texts.h"
+
+namespace neon {
+
+namespace {
+
+// The lengths that each output of the net gives sequences of so many lengths; invalid where these are the same.
+std::vector<Value> lengths_given(LayerContext& context, const Network& network, const DataLayout& data, int64_t count) {
+  context.data_axes = data.batch_axes();
+  context.tokens = data.tokens;
+  say_texts(context, data);
+  context.classes = data.classes;
+  context.target_steps = data.sample[0];
+  context.data_lengths = context.graph.input("lengths", DType::i32, {count});
+  const DType type = data.tokens > 0 ? DType::i32 : context.dtype;
+  std::vector<Expr> outputs = {
+      network.forward(context, {context.graph, context.graph.input("x", type, Shape{count}.concat(data.sample))})};
+  outputs.insert(outputs.end(), context.more_outputs.begin(), context.more_outputs.end());
+  std::vector<Value> out;
+  for (const Expr& output : outputs) {
+    const Value own = context.lengths(output);
+    const bool fewer = own && own != context.data_lengths && context.is_sequence(output);
+    out.push_back(fewer && output.shape()[1] == data.sample[0] ? own : Value());
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::vector<int64_t>> steps_with_outputs(const Network& network, const DataLayout& data,
+                                                     const StepOptions& options, bool training) {
+  Container* const last = network.last().layer->container();  // a decoder ends with the labels
+  if (!data.ragged || !data.steps_have_targets() || (last && last->seq2seq())) return {};
+  Graph graph;
+  LayerContext context(graph, training, options.dtype, options.seed, options.rounding == 0);
+  context.caffe = options.caffe;
+  const int64_t count = data.sample[0];
+  const std::vector<Value> given = lengths_given(context, network, data, count);
+  std::vector<std::vector<int64_t>> out(given.size());
+  for (size_t i = 0; i < given.size(); ++i)
+    if (given[i]) graph.output(text("steps ", i), given[i]);
+  if (graph.outputs().empty()) return out;
+  std::vector<int32_t> lengths;
+  for (int64_t steps = 1; steps <= count; ++steps) lengths.push_back(int32_t(steps));
+  Variables variables;
+  const auto program = compile_for_cpu(graph, variables, {.threads = 1});
+  program->bind("lengths", lengths.data());
+  program->run(1);
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (!given[i]) continue;
+    const Tensor steps = program->output(text("steps ", i));
+    for (int64_t k = 0; k < count; ++k) out[i].push_back(int64_t(steps.at(k)));
+  }
+  return out;
+}
+
+}  // namespace neon
