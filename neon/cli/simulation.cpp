@@ -10,6 +10,7 @@
 #include "neon/cli/kernel_times.h"
 #include "neon/cli/session.h"
 #include "neon/cli/step_time.h"
+#include "neon/core/counted.h"
 #include "neon/train/terminal.h"
 #include "neon/train/trainer.h"
 
@@ -29,7 +30,8 @@ std::vector<int> devices_of(const std::string& list) {
     int count = 0;
     const auto [end, fault] = std::from_chars(list.data() + at, list.data() + comma, count);
     if (fault != std::errc() || end != list.data() + comma || count < 1 || count > kMostDevices)
-      fail(ErrorKind::config, "--devices takes numbers of devices, as 2,8,64, and not ", in_quotes(list));
+      fail(ErrorKind::config, "--devices takes numbers of devices up to ", kMostDevices, ", as 2,8,64, and not ",
+           in_quotes(list));
     out.push_back(count);
     at = comma + 1;
   }
@@ -92,13 +94,15 @@ class Simulation {
     options_.save_path.clear();
     options_.output_file.clear();
     options_.progress_bar = false;
+    options_.eval_freq = 1;  // nothing is evaluated: no note on when
     data_ = load_data(*spec_.experiment, options_, spec_.folder);
     spec_.experiment->fit_batch(options_, data_.train.size());
     batch_ = step_options(options_, spec_.experiment->params).batch;
   }
 
-  // Throws a config error where the batch is too small for so many.
+  // Throws a config error where so many cannot train the net, or the batch is too small for them.
   void check(int devices) const {
+    if (devices > 1) check_trains_on_several(*spec_.experiment);
     if (devices > batch_ && !line_.of_verb.each)
       fail(ErrorKind::config, "a batch of ", batch_, " has no sample for each of ", devices,
            " devices; --each takes the batch for that of each device, -z N a larger one");
@@ -188,9 +192,9 @@ std::string exchange_lines(const Lowered& lowered, int devices, const Links& lin
   std::vector<double> nothing(lowered.kernels.size());
   std::string out;
   for (const ExchangeTime& each : simulate_step(lowered, nothing, devices, links).exchanges)
-    out +=
-        formatted("exchange of kernel %d: %zu arrays, %.3f MB, %.4f ms\n", each.kernel,
-                  lowered.kernels[size_t(each.kernel)].inputs.size(), each.bytes * 1e-6, (each.end - each.begin) * 1e3);
+    out += formatted("exchange of kernel %d: %s, %s, %.4f ms\n", each.kernel,
+                     counted(int64_t(lowered.kernels[size_t(each.kernel)].inputs.size()), "array").c_str(),
+                     bytes_text(each.bytes).c_str(), (each.end - each.begin) * 1e3);
   return out;
 }
 

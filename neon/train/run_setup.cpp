@@ -45,7 +45,7 @@ void check_trains_on_several(const Experiment& experiment) {
   for (const TrainedPhase& phase : experiment.phases())
     if (phase.source.rule)
       fail(ErrorKind::config, phase.name.empty() ? "" : text("phase ", in_quotes(phase.name), ": "),
-           "a net that trains by a rule trains on one device; leave -m and --gpus out");
+           "a net that trains by a rule trains on one device; leave -m, --gpus, --devices and mpirun out");
 }
 
 RankOf RunSetup::rank() const {

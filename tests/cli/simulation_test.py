@@ -19,10 +19,10 @@ class Simulation(Case):
     def test_m_lists_the_exchanges_with_their_bytes(self):
         spec = self.spec()
         said = self.neon("program", "-b", "cpu", "-m", "2", "-d", "f64", spec, "--link", "0.001", "--latency", "7").out
-        found = re.findall(r"(?m)^exchange of kernel (\d+): (\d+) arrays, ([\d.]+) MB, ([\d.]+) ms$", said)
+        found = re.findall(r"(?m)^exchange of kernel (\d+): (\d+ arrays?), (\d+) B, ([\d.]+) ms$", said)
         # The gradients of all parameters, and the cost, in one exchange.
         size = 8 * (self.parameters(spec) + 1)
-        self.assertEqual([float(each[2]) for each in found], [round(size * 1e-6, 3)])
+        self.assertEqual([int(each[2]) for each in found], [size])
         # Of two ranks each sends its bytes once: at 1 MB/s, and 7 us besides.
         self.assertAlmostEqual(float(found[0][3]), size * 1e-3 + 0.007, places=4)
         self.assertRegex(said, rf"(?m)^ *{found[0][0]}  exchange")
@@ -57,8 +57,8 @@ class Simulation(Case):
     def test_what_cannot_be_is_refused(self):
         spec = self.spec()
         for arguments, words in (
-                (["--devices", "2,x"], "--devices takes numbers of devices, as 2,8,64, and not '2,x'"),
-                (["--devices", "0"], "and not '0'"), (["--devices", ""], "value is empty|takes numbers of devices"),
+                (["--devices", "2,x"], "--devices takes numbers of devices up to 1048576, as 2,8,64, and not '2,x'"),
+                (["--devices", "0"], "and not '0'"), (["--devices", "9999999"], "up to 1048576, as 2,8,64, and not '9999999'"), (["--devices", ""], "value is empty|takes numbers of devices"),
                 (["--devices", "17"], "a batch of 16 has no sample for each of 17 devices; --each"),
                 (["--devices", "2", "-m", "3"], "leave out -m 3"), (["--each"], "--each goes with --devices"), (["--slowdown", "2"], "--slowdown goes with --devices"),
                 (["--link", "3"], "mean nothing on one device; add --devices or -m"),
@@ -82,8 +82,9 @@ class Simulation(Case):
         for spec in alone, phases:
             self.neon("check", "-b", "cpu", spec)
             for verb in ["check", "-m", "2"], ["program", "-m", "2"], ["program", "--devices", "2"], ["-m", "2"]:
-                self.refused(2, *verb, "-b", "cpu", spec,
-                             says="a net that trains by a rule trains on one device; leave -m and --gpus out")
+                done = self.refused(2, *verb, "-b", "cpu", spec, says="a net that trains by a rule trains on one device; leave "
+                                    "-m, --gpus, --devices and mpirun out")
+                self.assertEqual(done.out, "")
 
 
 if __name__ == "__main__":

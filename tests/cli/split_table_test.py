@@ -69,8 +69,8 @@ class SplitTable(support.Case):
         for rows in shape[0], shape[0] // 2, shape[0] - shape[0] // 2:
             self.assertNotIn(f"({rows}, 5)", "".join(sums))
         # Tokens in f64 once, features there and back, with their bytes.
-        listed = re.findall(r"(?m)^exchange of kernel \d+: 1 arrays, ([\d.]+) MB, ", said)
-        tokens, features = (f"{2 * steps * 8e-6 * columns:.3f}" for columns in (1, 5))
+        listed = re.findall(r"(?m)^exchange of kernel \d+: 1 array, ([\d.]+ (?:B|KiB)), ", said)
+        tokens, features = f"{2 * steps * 8} B", f"{2 * steps * 8 * 5 / 1024:.1f} KiB"
         self.assertEqual((listed[:2], listed.count(features)), ([tokens, features], 2))
 
     def test_a_checkpoint_has_all_rows_and_goes_on_anywhere(self):
