@@ -53,6 +53,10 @@ Expr split_cost(LayerContext& context, const DataLayout& data, const Cost& cost,
   Graph& graph = context.graph;
   Scope scope(graph, "cost");
   const Expr logits = context.split.logits_of(y);
+  const int64_t classes = y.shape()[y.shape().rank() - 1];
+  if (!logits.value() && classes % context.share.ranks != 0)
+    refuse("is for a last Affine that devices split, and its ", classes, " outputs are no multiple of ",
+           context.share.ranks, " devices");
   if (!logits.value() || !cost.of_logarithms(logits, logits).value())
     refuse("is for a net that ends with an Affine, split over devices, of activation Softmax, and for the cost ",
            "CrossEntropyMulti");

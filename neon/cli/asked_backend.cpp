@@ -47,7 +47,9 @@ int64_t count_of(const std::string& gpus) {
   if (gpus == "all") {
     std::string why_not;
     GpuModule* const module = gpu_module(why_not);
-    if (!module) fail(ErrorKind::device, "--gpus all: no GPU can be used: ", why_not);
+    if (!module)
+      fail(ErrorKind::device, "--gpus all: no GPU can be used: ", why_not,
+           "; -b cpu -m N takes N processes on the CPU");
     return int64_t(module->devices().size());
   }
   int64_t count = 0;

@@ -253,9 +253,10 @@ class Reader {
     for (const Option& option : all_options())
       if (option.field == std::string_view("value") && !line_.values.empty()) check_use(option);
     line_.asks_for_ranks = devices.max_devices || !devices.gpus.empty() || named;
-    const AskedDevices asked = asked_devices({devices.max_devices, devices.gpus, named, gpu_name});
-    line_.ranks = asked.count;
-    if (!asked.by.empty()) line_.ranks_option = asked.by;
+    asked(false);  // a contradiction needs no look at the GPUs here
+    const AskedDevices count = asked_devices({devices.max_devices, devices.gpus, named, gpu_name});
+    line_.ranks = count.count;
+    if (!count.by.empty()) line_.ranks_option = count.by;
     const std::string_view several[] = {"train", "resume", "search", "bench", "program", "check"};
     if (line_.ranks < 2 || std::ranges::count(several, line_.verb)) return;
     const bool typed =

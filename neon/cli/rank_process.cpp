@@ -16,6 +16,7 @@
 #include "neon/cli/rank_endings.h"
 #include "neon/cli/start_watch.h"
 #include "neon/core/cgroups.h"
+#include "neon/core/counted.h"
 #include "neon/core/numa.h"
 #include "neon/core/threads.h"
 #include "neon/train/output_reader.h"
@@ -136,8 +137,8 @@ void check_mpi_ranks(const CommandLine& line) {
     fail(ErrorKind::config, "neon ", line.verb, " runs as one process, and ", place.by, " has started ", count,
          "; these are for several: neon SPEC, neon resume, neon bench");
   if (line.asks_for_ranks && line.ranks != count)
-    fail(ErrorKind::config, line.ranks_option, " asks for ", line.ranks, " ranks, and ", place.by, " has started ",
-         count, "; leave ", line.ranks_option, " out");
+    fail(ErrorKind::config, line.ranks_option, " asks for ", counted(line.ranks, "rank"), ", and ", place.by,
+         " has started ", count, "; leave ", line.ranks_option, " out");
   if (!can_run_again(line))
     fail(ErrorKind::config,
          "each rank reads the spec and the file of options, and one of them is a pipe; write it to a ", "file");

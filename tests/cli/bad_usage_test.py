@@ -246,7 +246,8 @@ class Usage(Case):
         self.refused(2, "-m", "2", "--gpus", "3", self.spec(), says="-m 2 and --gpus 3 ask for 2 and 3 devices; leave one out")
         self.refused(2, "-g", "nervanagpu4", "-m", "2", self.spec(), says="-m 2 and -g nervanagpu4 ask for 2 and 4 devices")
         self.refused(2, "-b", "cpu", "--gpus", "2", self.spec(), says="-b cpu and --gpus 2 contradict each other")
-        self.refused(6, "--gpus", "all", self.spec(), says="--gpus all: no GPU can be used")
+        self.refused(6, "--gpus", "all", self.spec(), says=["--gpus all: no GPU can be used", "; -b cpu -m N takes"])
+        self.refused(2, "-b", "cpu", "--gpus", "all", self.spec(), says="-b cpu and --gpus all contradict each other")
 
     def test_set(self):
         spec = self.spec()

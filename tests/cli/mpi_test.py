@@ -110,6 +110,7 @@ class Mpi(MpiCase):
     def test_the_number_of_ranks(self):
         spec = self.spec(NUMBERS)
         self.fails(2, "-b", "cpu", "-m", "3", spec, says="-m 3 asks for 3 ranks, and mpirun has started 2; leave -m 3 out")
+        self.fails(2, "-b", "cpu", "-m", "1", spec, says="-m 1 asks for 1 rank, and mpirun has started 2")
         self.neon("-b", "cpu", "-m", "2", spec, under=self.mpirun(2))
         alone = self.neon("-b", "cpu", "-r", "3", spec, under=self.mpirun(1))
         self.assertIn("trained 4 epochs", alone.out)

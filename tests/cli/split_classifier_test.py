@@ -112,10 +112,11 @@ class SplitClassifier(support.Case):
                          [("all_gather", "(4, 1)"), ("all_gather", "(4, 8)"), ("reduce_scatter", "(8, 8)")])
 
     def test_what_has_no_split_outputs_is_refused(self):
-        for spec in (self.spec(CLASSES.replace("nout: 12, init: {", "nout: 13, init: {").replace("nout: 12}}", "nout: 13}}")),
-                     self.spec(CLASSES, cost="SumSquared")):
-            self.refused(2, "-b", "cpu", "-m", "2", spec, says="parallel: {classifier: model} is for a net that ends with "
-                         "an Affine, split over devices, of activation Softmax, and for the cost CrossEntropyMulti")
+        for spec, words in (self.spec(CLASSES.replace("nout: 12, init: {", "nout: 13, init: {").replace("nout: 12}}", "nout: 13}}")),
+                            "a last Affine that devices split, and its 13 outputs are no multiple of 2 devices; leave classifier"), \
+                (self.spec(CLASSES, cost="SumSquared", name="squares.yaml"), "a net that ends with an Affine, split over devices, "
+                 "of activation Softmax, and for the cost CrossEntropyMulti"):
+            self.refused(2, "-b", "cpu", "-m", "2", spec, says="parallel: {classifier: model} is for " + words)
         for keys in "classifier: model", "dense: model, scheme: b, classifier: model":
             spec = self.spec(CLASSES.replace("dense: model, classifier: model", keys))
             self.refused(2, "-b", "cpu", "-m", "2", spec, says="classifier: model is for dense layers that devices share; add")
