@@ -28,7 +28,7 @@ namespace {
 constexpr useconds_t kLook = 10'000;  // microseconds between looks at the ranks
 // Seconds that the others have to end, once a rank was lost; and where all of them wait, as for GPUs that would never
 // end.
-constexpr double kGrace = 5, kGraceOfWaiting = 2;
+constexpr double kGrace = 5, kGraceOfWaiting = 1.5;
 // A rank for which the others wait has so many seconds, and more if its steps have taken long so far.
 constexpr double kPatience = 8, kTimesLongest = 3;
 
@@ -180,13 +180,14 @@ class Launch {
     return board_->started ? kPatience + kTimesLongest * rank.longest : start_patience_;
   }
 
-  // A rank that keeps all others waiting.
+  // A rank that keeps all others waiting, and all that hang beside it.
   void find_hung() {
     if (board_->lost) return;
     const bool started = board_->started;
     const double now = now_seconds();
     int busy = -1, waiting = 0;
     double over = 0;  // seconds beyond its patience
+    std::vector<pid_t> hung;
     int64_t farthest = 0;
     for (int k = 0; k < count(); ++k) farthest = std::max<int64_t>(farthest, record(k).moves);
     for (int k = 0; k < count(); ++k) {
@@ -199,13 +200,19 @@ class Launch {
       if (const int32_t alone = record(k).alone; alone != rank.alone) rank.alone = alone, rank.since = now;
       if (!rank.runs || record(k).ended) continue;
       // One that was stopped while it waited has not seen that the others came and went on.
-      if (record(k).waiting && rank.moves == farthest) ++waiting;
-      else if (now - rank.since - patience_with(rank) >= over) busy = k, over = now - rank.since - patience_with(rank);
+      if (record(k).waiting && rank.moves == farthest) {
+        ++waiting;
+        continue;
+      }
+      const double late = now - rank.since - patience_with(rank);
+      if (late < 0) continue;
+      hung.push_back(rank.id);
+      if (late >= over) busy = k, over = late;
     }
     if (busy < 0 || waiting == 0) return;
     const RankProcess& rank = ranks_[size_t(busy)];
     note_end(busy, exit_code(ErrorKind::failed), text("has not answered for ", int(now - rank.since), " seconds"));
-    kill(rank.id, SIGKILL);
+    for (const pid_t id : hung) kill(id, SIGKILL);
   }
 
   // The others notice by themselves, unless they compute or wait for something else.

@@ -16,15 +16,16 @@ def is_rank(process):
 
 
 class StartOfRanks(Case):
-    def stopped_at_the_start(self, rank, environment):
-        """A run of two ranks, one of which was stopped before it did anything."""
-        child = self.start("-b", "cpu", "-r", "3", "-m", "2", self.spec(LONG), environment=environment)
+    def stopped_at_the_start(self, rank, environment, ranks=2):
+        """A run of two ranks, one of which was stopped before it did anything; of more, all from that one on."""
+        child = self.start("-b", "cpu", "-r", "3", "-m", str(ranks), self.spec(LONG), environment=environment)
         self.addCleanup(child.kill)
         end = time.monotonic() + 10
-        while len(ids := children(child.pid)) < 2 or not is_rank(ids[1]):
+        while len(ids := children(child.pid)) < ranks or not is_rank(ids[-1]):
             self.assertLess(time.monotonic(), end)
             time.sleep(0.001)
-        os.kill(ids[rank], signal.SIGSTOP)
+        for each in ids[rank:] if ranks > 2 else [ids[rank]]:
+            os.kill(each, signal.SIGSTOP)
         return child, ids
 
     def test_a_rank_that_hangs_before_the_first_step_ends_all(self):
@@ -34,6 +35,14 @@ class StartOfRanks(Case):
             self.assertEqual(code, 1)
             self.assertIn(f"neon: rank {rank} of 2", err)
             self.assertIn("has not answered for 3 seconds", err)
+
+    def test_two_ranks_that_hang_end_at_once(self):
+        """The second would have 5 seconds more to end by itself."""
+        child, ids = self.stopped_at_the_start(1, {"NEON_START_SECONDS": "2"}, ranks=3)
+        code, _, err = self.ended(child, seconds=6)
+        self.assertEqual(code, 1)
+        self.assertRegex(err, r"neon: rank [12] of 3 \(.*\) has not answered for 2 seconds")
+        self.assertFalse([each for each in ids if os.path.exists(f"/proc/{each}")])
 
     def test_a_limit_that_is_no_number_is_refused(self):
         for value in "", "soon", "5x", "0", "-1", "nan":
