@@ -30,6 +30,42 @@ void add_option(Setting& to, const std::string& field, const std::string& value,
 
 std::string version_line() { return text("neon ", version(), "\n"); }
 
+// Whether its value is a text. One to go on with may begin with nothing.
+bool takes_text(const Option& option) {
+  const std::string_view field = option.field;
+  if (option.holder == Holder::line) return field == "set" || field == "value";
+  const Schema& schema = option.holder == Holder::run    ? schema_of<RunOptions>()
+                         : option.holder == Holder::verb ? schema_of<VerbOptions>()
+                                                         : schema_of<DeviceRequest>();
+  const Field* const found = schema.find(option.field);
+  return found && found->type == "text" && field != "prompt";
+}
+
+[[noreturn]] void fail_empty(std::string_view option) {
+  fail(ErrorKind::config, "option ", option, ": its value is empty; give one, or leave the option out");
+}
+
+// Numbers refuse an empty text themselves.
+void refuse_empty(const Option& option, const std::vector<std::string>& values) {
+  if (takes_text(option) && std::ranges::count(values, "")) fail_empty(option.flags);
+}
+
+// CLI11 takes the argument behind --name= for the value, which is empty.
+std::vector<std::string> with_empty_values(const CLI::App& app, const std::vector<std::string>& arguments) {
+  std::vector<std::string> out;
+  bool plain = false;  // operands alone follow
+  for (const std::string& argument : arguments) {
+    plain = plain || argument == "--";
+    const bool empty = !plain && argument.starts_with("--") && argument.find('=') + 1 == argument.size();
+    const std::string name = argument.substr(0, argument.size() - empty);
+    const CLI::Option* const option = empty ? app.get_option_no_throw(name) : nullptr;
+    if (option && option->get_items_expected_max() == 0) fail_empty(name);  // a flag
+    if (option) out.insert(out.end(), {name, ""});
+    else out.push_back(argument);
+  }
+  return out;
+}
+
 using Options = std::map<std::string, CLI::Option*>;
 
 // The values of an option in the order given.
@@ -50,7 +86,7 @@ std::map<std::string, size_t> parse_all(CLI::App& app, const Options& options, c
   if (files.size() > 1)
     fail(ErrorKind::config, "option -c,--config: ", in_quotes(files[0]), " and ", in_quotes(files[1]),
          " are two files of options; put the lines of both into one");
-  if (files[0].empty()) fail(ErrorKind::config, "option -c,--config: its value is empty; give one, or leave it out");
+  if (files[0].empty()) fail_empty("-c,--config");
   refuse_spec_as_options(files[0], line);
   std::vector<std::string> all;
   for (const ConfigLine& each : config_lines(expand_home(files[0]))) {
@@ -88,7 +124,7 @@ class Reader {
     finished = false;
     take_first_word(arguments);
     name_in_full(arguments);
-    const std::vector<std::string> given = clear_arguments(arguments);
+    const std::vector<std::string> given = with_empty_values(app_, clear_arguments(arguments));
     try {
       of_file_ = parse_all(app_, options_, given, config_option_, line_);
     } catch (const CLI::CallForHelp&) {
@@ -226,15 +262,14 @@ class Reader {
     const Verb* const verb = find_verb(line_.verb);
     // A file of options is for every verb; but an option that names its verbs means nothing to others.
     if (verb && !takes(*verb, option) && (was_typed(option) || !option.groups)) does_nothing(option, *verb);
-    const Field* const of_run = schema_of<RunOptions>().find(option.field);
-    if (option.holder != Holder::verb && values_[option.field].empty() && of_run && of_run->type == "text")
-      fail(ErrorKind::config, "option ", option.flags, ": its value is empty; give one, or leave the option out");
+    refuse_empty(option, results_of(options_, option.field));
   }
 
   void check_set(const Option& set) {
     const Verb* const verb = find_verb(line_.verb);
     if (verb && !takes(*verb, set) && was_typed(set))
       fail(ErrorKind::config, "option --set does nothing with neon ", verb->name, ": the verb reads no spec");
+    refuse_empty(set, line_.overrides);
   }
 
   void take_values() {

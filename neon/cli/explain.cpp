@@ -75,7 +75,6 @@ class Explainer {
     return out;
   }
   std::string explain(const std::string& key) const {
-    if (key.empty()) fail(ErrorKind::config, "option --explain: no key is given; --explain keys lists all");
     std::string why_not;
     const std::optional<Setting> value = setting_at(resolved_, key, why_not);
     if (!value) fail(ErrorKind::config, "option --explain: ", why_not, "; --explain keys lists all");

@@ -33,7 +33,7 @@ class Explain(Case):
         self.assertEqual(self.explain("batch_size", "-c", "options"), "batch_size: 4  (options: option -z,--batch_size)")
         self.assertEqual(self.explain("shuffle"), "shuffle: true  (default)")
         self.assertEqual(self.explain("dataset.test", "--set", "dataset.test=20"), "dataset.test: 20  (--set)")
-        self.refused(2, "check", "s.yaml", "--explain", "", says="option --explain: no key is given; --explain keys lists all")
+        self.refused(2, "check", "s.yaml", "--explain", "", says="option --explain: its value is empty; give one, or leave the option out")
         self.refused(2, "check", "s.yaml", "--explain", "layers[1].nuot", says=["option --explain: there is no 'nuot' in layers[1].Affine; did you mean nout"])
 
     def test_values_without_the_names_of_their_parameters(self):

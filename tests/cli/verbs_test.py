@@ -34,6 +34,20 @@ class Verbs(Case):
         self.assertRegex(page, r"(?m)^  -b, --backend cpu\|gpu ")
         self.assertRegex(page, r"(?m)^  --iterations N +With bench, lr-find and overfit: ")
 
+    def test_no_option_takes_an_empty_value(self):
+        """As of a variable that a script has not set. The beginning of a text may be empty."""
+        verb_of = {option: verb for verb in [*VERBS, "sample"]
+                   for option in re.findall(r"(?m)^  (?:-\w, )?(--\w+) \S", self.neon(*verb.split(), "--help").out)}
+        self.assertGreater(len(verb_of), 50)
+        for option, verb in verb_of.items():
+            if option != "--prompt":
+                said = self.neon(*verb.split(), option + "=", "s.yaml", code=2).err
+                self.assertRegex(said, option + "[:= ]")
+                self.neon(*verb.split(), option, "", "s.yaml", code=2)
+        self.refused(2, "check", "--caffe=", "s.yaml", says="option --caffe: its value is empty")
+        self.refused(2, "sample", "m", "--prompt=", "--length", "x", says="option --length: expected an integer, found 'x'")
+        self.assertEqual(os.listdir(self.folder), [])
+
     def test_help_of_a_verb(self):
         for verb in VERBS:
             words = verb.split()
