@@ -8,6 +8,7 @@
 #include "models/guided_graph.h"
 #include "neon/cli/evaluated_data.h"
 #include "neon/cli/kept_outcome.h"
+#include "neon/cli/kept_parameters.h"
 #include "neon/cli/outcome_sheet.h"
 #include "neon/cli/read_places.h"
 #include "neon/cli/run_evaluation.h"
@@ -133,6 +134,7 @@ EvalOperands eval_operands(const CommandLine& line) {
 }
 
 RunOptions options_without_updates(const CommandLine& line, const OpenedRun& opened) {
+  check_heeded(line.verb, opened);
   RunOptions out = options_of(line, opened);
   check_spares_image("--sheet", line.of_verb.sheet, {*opened.experiment, out});
   out.rounding = 0;

@@ -112,7 +112,11 @@ class ChangedSpec {
            differ(of_data_[2].find(name), of_data_[3].find(name));
   }
   bool changes(std::string_view key) const {
-    return differ(set_.find(key), old_.find(key)) && differ(now_.find(key), then_.find(key));
+    if (!differ(now_.find(key), then_.find(key))) return false;
+    return std::ranges::any_of(set_.entries, [&](const Setting::Entry& entry) {
+      const Field* const field = schema_of<ExperimentParams>().find(entry.key);  // the spec may have an alias
+      return field && field->name == key && differ(&entry.value, old_.find(entry.key));
+    });
   }
   bool has_other_data() const { return of_data_[0].entry() != of_data_[1].entry(); }
   bool changes_whitening() const {
@@ -145,15 +149,55 @@ void check_kept_parameters(const OpenedRun& opened, const Setting& before) {
   if (spec.changes_whitening()) refuse_kept("augment", "the numbers of Whiten");
 }
 
-void check_heeded_by_predict(const OpenedRun& opened) {
+namespace {
+
+// Keys of a spec that a verb with a trained net does not heed, and the options that it takes in their place.
+struct UnusedKey {
+  std::string_view key;
+  bool by_eval = true;  // and by predict and sample in any case
+  const char* instead = "leave it out";
+};
+constexpr UnusedKey kUnused[] = {
+    {"class_weights"},    {"optimizer"},
+    {"freeze"},           {"phases"},
+    {"train_metrics"},    {"predictions"},
+    {"callbacks"},        {"epochs"},
+    {"shuffle"},          {"sampling"},
+    {"accumulate"},       {"parallel"},
+    {"metrics", false},   {"batch_size", false},
+    {"normalize", false}, {"reset_period", false},
+    {"rng_seed", false},  {"backend", false, "-b chooses the device"},
+};
+
+void check_samples_heeded(const std::string& verb, const ChangedSpec& spec, const Setting& set) {
   constexpr std::string_view kHeeded[] = {"decimal", "on_bad_sample", "x_train",   "x_test", "array",   "text",
                                           "label",   "header",        "delimiter", "steps",  "horizon", "path"};
-  const ChangedSpec spec(opened, opened.run.spec);
-  DataParameters(opened.spec).for_each_of_option([&](const std::string& name) {
-    if (std::ranges::count(kHeeded, name) == 0 && spec.changes_data(name))
-      fail(ErrorKind::config, "--set dataset.", name, " changes nothing for neon predict, which takes samples as the ",
-           "net was trained with them; leave it out");
+  const bool predicts = verb == "predict";
+  if (spec.has_other_data())
+    fail(ErrorKind::config, "--set dataset changes nothing for neon ", verb, ", which ",
+         predicts ? "reads the files that it is given" : "reads no samples", "; leave it out");
+  DataParameters(set).for_each_of_option([&](const std::string& name) {
+    if ((predicts && std::ranges::count(kHeeded, name)) || !spec.changes_data(name)) return;
+    fail(ErrorKind::config, "--set dataset.", name, " changes nothing for neon ", verb, ", which ",
+         predicts ? "takes samples as the net was trained with them" : "reads no samples", "; leave it out");
   });
+}
+
+}  // namespace
+
+void check_heeded(const std::string& verb, const OpenedRun& opened) {
+  const ChangedSpec spec(opened, opened.run.spec);
+  const bool evaluates = verb == "eval";
+  for (const UnusedKey& unused : kUnused) {
+    if ((evaluates && !unused.by_eval) || !spec.changes(unused.key)) continue;
+    const bool seed = verb == "sample" && unused.key == "rng_seed";
+    fail(ErrorKind::config, "--set ", unused.key, " changes nothing for neon ", verb, "; ",
+         seed ? "-r gives the seed" : unused.instead);
+  }
+  const Made<Cost>& cost = opened.experiment->params.cost;  // CTC has the number of its blank
+  if (!evaluates && spec.changes("cost") && !(cost && cost->of_sequences()))
+    fail(ErrorKind::config, "--set cost changes nothing for neon ", verb, "; leave it out");
+  if (!evaluates) check_samples_heeded(verb, spec, opened.spec);
 }
 
 }  // namespace neon

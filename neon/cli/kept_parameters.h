@@ -8,8 +8,8 @@ namespace neon {
 // the parameter decides: columns, tokens, units of targets, the numbers of pixels. The net knows its samples so.
 void check_kept_parameters(const OpenedRun& opened, const Setting& before);
 
-// Throws where --set changes a parameter of the data set that neon predict does not heed (stored_data.h): it takes
-// samples as the net was trained with them.
-void check_heeded_by_predict(const OpenedRun& opened);
+// Throws where --set changes a key that the verb, eval, predict or sample, does not heed: one of training, or a
+// parameter of the data set that neon predict does not read samples by (stored_data.h).
+void check_heeded(const std::string& verb, const OpenedRun& opened);
 
 }  // namespace neon

@@ -258,7 +258,7 @@ int run_predict(const CommandLine& line) {
   const std::string path = checkpoint_at(line.operands[0], kNetFiles);
   const OpenedRun opened = open_checkpoint(line, path);
   check_caffe(line, opened, path);
-  check_heeded_by_predict(opened);
+  check_heeded(line.verb, opened);
   const StoredData stored = stored_data(opened.run, opened.spec);
   if (!stored.vocabulary.empty()) check_spares_texts(line);
   const auto sources = open_samples({line.operands.begin() + 1, line.operands.end()}, stored);

@@ -1,4 +1,5 @@
 // neon sample CHECKPOINT: a text that the net goes on with, printed as it comes.
+#include "neon/cli/kept_parameters.h"
 #include "neon/cli/sample_made.h"
 #include "neon/cli/session.h"
 #include "neon/cli/stored_data.h"
@@ -156,6 +157,7 @@ int run_sample(const CommandLine& line) {
   const bool draws = line.operands.size() == 2;
   const std::string path = checkpoint_at(draws ? line.operands[0] : only_operand(line), kNetFiles);
   const OpenedRun opened = open_checkpoint(line, path);
+  check_heeded(line.verb, opened);
   const bool makes = makes_samples(opened);
   if (makes && !draws)
     fail(ErrorKind::config, path, ": its net makes samples; give a PNG file for them, as in neon sample ",
