@@ -9,7 +9,7 @@ namespace neon {
 
 namespace {
 
-// The lengths that each output of the net gives sequences of so many lengths; invalid where these are the same.
+// The lengths that each output of the net gives so many sequences; invalid where these are the same.
 std::vector<Value> lengths_given(LayerContext& context, const Network& network, const DataLayout& data, int64_t count) {
   context.data_axes = data.batch_axes();
   context.tokens = data.tokens;
@@ -40,13 +40,15 @@ std::vector<std::vector<int64_t>> steps_with_outputs(const Network& network, con
   LayerContext context(graph, training, options.dtype, options.seed, options.rounding == 0);
   context.caffe = options.caffe;
   const int64_t count = data.sample[0];
-  const std::vector<Value> given = lengths_given(context, network, data, count);
+  // One sample more, since batch norm trains with two at least.
+  const std::vector<Value> given = lengths_given(context, network, data, count + 1);
   std::vector<std::vector<int64_t>> out(given.size());
   for (size_t i = 0; i < given.size(); ++i)
     if (given[i]) graph.output(text("steps ", i), given[i]);
   if (graph.outputs().empty()) return out;
   std::vector<int32_t> lengths;
   for (int64_t steps = 1; steps <= count; ++steps) lengths.push_back(int32_t(steps));
+  lengths.push_back(int32_t(count));
   Variables variables;
   const auto program = compile_for_cpu(graph, variables, {.threads = 1});
   program->bind("lengths", lengths.data());

@@ -103,6 +103,20 @@ class StepClasses(Case):
         np.savez(self.path("other.npz"), x_train=self.a[keep], y_train=self.b[keep])
         self.assertIn("Top1Misclass", self.neon("eval", "n.safetensors", "other.npz").out)
 
+    def test_sequences_of_one_step_are_rows(self):
+        """Labels or numbers of any shape are those of the samples, and batch norm has the same numbers."""
+        rng = np.random.default_rng(5)
+        x, classes, numbers = rng.normal(3, 9, (12, 1, 3)).astype("f4"), np.arange(12) % 3, rng.normal(size=12).astype("f4")
+        for targets, shapes, end in ((classes, [(12,), (12, 1)], ("classes, activation: Softmax", "CrossEntropyMulti")),
+                                     (numbers, [(12,), (12, 1), (12, 1, 1)], ("1", "MeanSquared"))):
+            layers = "\nlayers: [BatchNorm: {name: b}, Affine: {nout: %s}]\ncost: %s\noptimizer: Adam\nbatch_size: 4\nepochs: 2\n" % end
+            self.arrays(x_train=x[:, 0], y_train=targets, x_test=x[:, 0], y_test=targets)
+            wanted = self.train(self.spec_of("NPZ: {path: d.npz}", "s.yaml", layers), "-d", "f64")[0]
+            for shape in shapes:
+                y = targets.reshape(shape)
+                self.arrays(x_train=x, y_train=y, x_test=x, y_test=y)
+                self.assertEqual(self.train(self.spec_of("NPZ: {path: d.npz, sequences: true}", "s.yaml", layers), "-d", "f64")[0], wanted)
+
     def test_tokens_have_classes_too(self):
         """Each token's class follows from it, and a net learns this."""
         rng = np.random.default_rng(3)
