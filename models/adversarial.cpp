@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "models/rule_ranks.h"
+
 namespace neon {
 
 GenerativeAdversarial::GenerativeAdversarial(GenerativeAdversarialParams given)
@@ -14,9 +16,8 @@ Expr GenerativeAdversarial::noise(LayerContext& context, const std::string& name
   Shape shape{samples};
   if (params.noise.size() == 1) shape = shape.concat({params.noise[0]});
   else shape = shape.concat({params.noise[1], params.noise[2], params.noise[0]});
-  Graph& graph = context.graph;
   const auto draw = [&](const char* which) {
-    return cast(Expr(graph, uniform(graph, shape, context.seed, name + which)), context.arithmetic_dtype);
+    return cast(draws_of_samples(context, shape, name + which), context.arithmetic_dtype);
   };
   if (params.noise_type == "uniform") return cast(2.0 * draw("/noise") - 1.0, context.dtype);
   // Box and Muller (1958): 1 - u is in (0, 1].

@@ -3,6 +3,7 @@
 // <v h> of both.
 #include "layers/rbm.h"
 #include "models/rule.h"
+#include "models/rule_ranks.h"
 
 namespace neon {
 
@@ -40,7 +41,7 @@ class Gibbs {
  private:
   // 1 with the probability p, otherwise 0. Draws are keyed by the layer, the kind of unit and the number of the step.
   Expr sampled(Expr p, const char* kind) {
-    const Expr draw(p.graph(), uniform(p.graph(), p.shape(), context_.seed, text(name_, "/", kind, "/", number_)));
+    const Expr draw = draws_of_samples(context_, p.shape(), text(name_, "/", kind, "/", number_));
     return held(cast(apply("less", cast(draw, compute_type(p.dtype())), cast(p, compute_type(p.dtype()))), p.dtype()));
   }
 
@@ -50,9 +51,6 @@ class Gibbs {
   const ContrastiveDivergenceParams& params_;
   int64_t number_ = 0;
 };
-
-// It belongs to the training step, as carried states do: the net without its training has none.
-std::string chains_of(const std::string& name) { return text(name, "/chains", kCarried); }
 
 DType wide_type(Expr x) { return compute_type(x.dtype()); }
 
@@ -114,24 +112,25 @@ struct ContrastiveDivergence : Parametrized<Rule, ContrastiveDivergenceParams> {
  private:
   static const RBM* machine(const Network& network) { return dynamic_cast<const RBM*>(network.last().layer.get()); }
 
-  // The chains of the steps before, (N,D): a short batch goes on with the first ones.
+  static Expr rows(Expr all, int64_t first, int64_t count) {
+    if (count == all.shape()[0]) return all;
+    return {all.graph(), all.graph().add("slice", {all}, {{"axis", int64_t(0)}, {"first", first}, {"count", count}})};
+  }
+
+  // The chains of this rank's samples (N,D), as the step before left them: a short batch goes on with the first ones.
   Expr chains(LayerContext& context, const std::string& name, Expr v, const RuleBatch& batch) const {
-    Expr all = context.state(chains_of(name), {batch.streams, v.shape()[1]}, 0);
-    if (batch.size < batch.streams)
-      all = context.expr(
-          context.graph.add("slice", {all}, {{"axis", int64_t(0)}, {"first", int64_t(0)}, {"count", batch.size}}));
-    return held(cast(all, v.dtype()));
+    const Expr all = context.state(chains_of(name), {batch.streams, v.shape()[1]}, 0);
+    return held(cast(rows(all, context.share.first, batch.size), v.dtype()));
   }
 
   void keep(LayerContext& context, const std::string& name, Expr model, const RuleBatch& batch) const {
     const Expr all = context.expr(
         context.graph.variable(chains_of(name), context.arithmetic_dtype, {batch.streams, model.shape()[1]}));
-    Expr value = cast(model, context.arithmetic_dtype);
-    if (batch.size < batch.streams) {
-      const Value rest = context.graph.add(
-          "slice", {all}, {{"axis", int64_t(0)}, {"first", batch.size}, {"count", batch.streams - batch.size}});
-      value = context.expr(context.graph.add("concat", {value, rest}, {{"axis", int64_t(0)}}));
-    }
+    Expr value = rows_of_ranks(context, cast(model, context.arithmetic_dtype));
+    const int64_t moved = value.shape()[0];
+    if (moved < batch.streams)
+      value = context.expr(
+          context.graph.add("concat", {value, rows(all, moved, batch.streams - moved)}, {{"axis", int64_t(0)}}));
     context.update_state(all, value);
   }
 };

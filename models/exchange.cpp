@@ -6,6 +6,7 @@
 
 #include "backends/graph/ops.h"
 #include "backends/graph/rank_rows.h"
+#include "models/rule_ranks.h"
 #include "models/updater.h"
 
 namespace neon {
@@ -84,9 +85,10 @@ void exchange_in_buckets(Graph& graph, const std::vector<Value*>& values) {
 
 namespace {
 
-// Makes the updates of states this rank's parts of means over the batch, to be added up.
+// Makes the updates of states this rank's parts of means over the batch, to be added up. Chains are whole already.
 void add_state_updates(Graph& graph, LayerContext& context, std::vector<Value*>& parts) {
   for (Assignment& update : context.state_updates) {
+    if (has_chains(graph.producer(update.variable).attributes.string("name"))) continue;
     update.value = Expr(graph, update.value) * context.share.weight();
     parts.push_back(&update.value);
   }
@@ -153,6 +155,21 @@ void exchange_sums(const StepGraph& step, const LayerContext& context, std::vect
   scatter_in_buckets(graph, scattered);
   exchange_in_buckets(graph, parts);
   for (size_t i = 0; i < sums.size(); ++i) sums[i] = {graph, values[i]};
+}
+
+Expr rows_of_ranks(LayerContext& context, Expr own) {
+  const BatchShare& share = context.share;
+  if (share.count == 0 || share.ranks == 1) return own;
+  Graph& graph = context.graph;
+  const RankRows rows{counts_of_ranks(share), share.of.rank};
+  const Value all = all_gather(graph, own, rows);
+  if (rows.all() == share.whole) return {graph, all};
+  std::vector<Value> parts;  // without those of ranks that compute the last sample again
+  for (int rank = 0; rank < share.ranks; ++rank)
+    if (share_of(share.whole, share.places, {rank, share.ranks}).counts)
+      parts.push_back(graph.add(
+          "slice", {all}, {{"axis", int64_t(0)}, {"first", rows.first(rank)}, {"count", rows.rows[size_t(rank)]}}));
+  return {graph, parts.size() == 1 ? parts[0] : graph.add(ops::concat, parts, {{"axis", int64_t(0)}})};
 }
 
 Expr over_ranks(const Parameter& parameter, Expr part) {

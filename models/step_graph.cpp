@@ -1,6 +1,7 @@
 #include "models/step_graph.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "backends/graph/ops.h"
 #include "backends/graph/passes.h"
@@ -81,16 +82,22 @@ void refuse_padding(const DataLayout& data) {
                "padding is no data; give samples of one length (sequences: false), or a cost in place of the rule");
 }
 
-// The same of a rule: the mean cost that is reported, and the number that trains.
+// The same of a rule: the mean cost that is reported, and the number that trains; of several ranks this one's parts.
 Rule::Step rule_pass(StepGraph& step, LayerContext& context, const Network& network, const Rule& rule,
                      const DataLayout& data, const StepOptions& options) {
   refuse_padding(data);
   context.caffe = options.caffe;
   context.freeze = options.freeze;
+  context.share = options.share;
+  context.shared_statistics = options.shared_statistics;
+  context.wide_gradients = options.wide_gradients;
   say_order(context, data, options, false);
   const Batch batch = batch_of(step.graph, data, data.rows(), options, true);
-  const Rule::Step out = rule.step({context, network, batch.x, options.batch,
-                                    options.streams > 0 ? options.streams : options.batch, options.player});
+  const bool several = options.share.ranks > 1;
+  int64_t whole = options.streams > 0 ? options.streams : options.batch;
+  if (several) whole = std::llround(double(options.share.whole) / options.weight);
+  Rule::Step out = rule.step({context, network, batch.x, options.batch, whole, options.player});
+  if (several) out.cost = out.cost * options.share.weight(), out.objective = out.objective * options.share.weight();
   if (!context.penalties.empty())
     fail(ErrorKind::config, "XCovariance stands in a net with a cost, and this net is trained by a rule; leave it out");
   step.parameters = context.parameters;
@@ -309,6 +316,7 @@ StepGraph evaluation_graph(const Network& network, const Rule& rule, const DataL
   LayerContext context(graph, false, options.dtype, options.seed, options.rounding == 0);
   refuse_padding(data);
   context.caffe = options.caffe;
+  context.share = options.share;
   say_order(context, data, options, false);
   const Batch batch = batch_of(graph, data, set_size, options, false);
   if (batch.views > 1)

@@ -28,7 +28,8 @@ void SheetProgram::draw(const std::string& path) {
 
 std::string MadeSheets::draw(const RunSetup& setup, const Position& position, Variables& variables, Listener& listener,
                              const EpochEnd& end) {
-  if (end.sheet.empty()) return "";
+  if (end.sheet.empty() || !setup.leads()) return "";
+  const WorkAlone alone(setup.ranks);
   StepOptions options = setup.step;
   options.batch = end.sheet_images;
   const bool averaged = options.ema_decay > 0;

@@ -21,7 +21,7 @@ RunSetup::RunSetup(Experiment& experiment_, Data data_, RunOptions options_, Ran
   if (params.reset_period > 0 && !layout.streams)
     fail_about("reset_period", "is for samples that are pieces of streams, whose states layers carry on; leave it out");
   epochs = options.epochs.value_or(params.epochs);
-  if (ranks) check_trains_on_several(experiment);
+  if (rank().ranks > 1) check_trains_on_several(experiment);
   steps_per_epoch = (layout.train_size + step.batch - 1) / step.batch;
   int64_t first = 0;
   for (const TrainedPhase& phase : experiment.phases()) {
@@ -42,10 +42,14 @@ RunSetup::RunSetup(Experiment& experiment_, Data data_, RunOptions options_, Ran
 }
 
 void check_trains_on_several(const Experiment& experiment) {
+  const Parallel& parallel = experiment.params.parallel;
+  const DenseSplit dense = parallel.dense_split();
+  if (!dense.on && !dense.tables && parallel.optimizer == "replicated") return;
   for (const TrainedPhase& phase : experiment.phases())
     if (phase.source.rule)
-      fail(ErrorKind::config, phase.name.empty() ? "" : text("phase ", in_quotes(phase.name), ": "),
-           "a net that trains by a rule trains on one device; leave -m, --gpus, --devices and mpirun out");
+      fail_about("parallel", "devices share the weights of nets with a cost, and ",
+                 phase.name.empty() ? "this net" : text("phase ", in_quotes(phase.name)),
+                 " trains by a rule; leave dense, embedding and optimizer out");
 }
 
 RankOf RunSetup::rank() const {

@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "models/rule_ranks.h"
 #include "neon/train/array_part.h"
 
 namespace neon {
 
 namespace {
 
-bool is_carried(const std::string& name) { return name.ends_with(kCarried) && !belongs_to_evaluation(name); }
+bool is_carried(const std::string& name) {
+  return name.ends_with(kCarried) && !has_chains(name) && !belongs_to_evaluation(name);
+}
 
 // This rank's rows or columns of an array, and how many there are in all.
 struct OwnPart {

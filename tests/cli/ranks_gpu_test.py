@@ -13,6 +13,7 @@ import unittest
 import numpy as np
 
 import devices_test
+import ranks_streams_test
 import ranks_test
 import sharded_test
 import split_classifier_test
@@ -77,6 +78,11 @@ class Ranks(devices_test.Case):
 
     def test_accumulated_gradients(self):
         self.check_ranks(self.spec(NUMBERS, accumulate=3))
+
+    def test_nets_that_train_by_a_rule(self):
+        """A machine's numbers draw units on or off: few lie where the last bits decide."""
+        for spec in ranks_streams_test.MACHINE, ranks_streams_test.PHASES, ranks_streams_test.PLAYERS:
+            self.check_ranks(self.spec(spec), limit=1e-3)
 
     def test_streamed_samples(self):
         support.write_colours(self)

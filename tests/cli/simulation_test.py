@@ -67,8 +67,8 @@ class Simulation(Case):
             self.assertRegex(done.err, words)
         self.refused(2, "program", "--gpus", "3", "--devices", "2", spec, says="than this one; leave out --gpus 3")
 
-    def test_rules_are_refused_on_several_devices(self):
-        """In the only phase, or in one before the last."""
+    def test_devices_share_no_weights_of_a_rule(self):
+        """Of the only phase, or of one before the last."""
         rule = "{ContrastiveDivergence: {k: 1}}"
         layers = "[RBM: {nout: 5, init: {Gaussian: {scale: 0.01}}}]"
         data = "dataset: {UniformRandom: {ntrain: 32, ntest: 0, nin: 6, nout: 3}}\nbatch_size: 8\n"
@@ -80,11 +80,14 @@ class Simulation(Case):
                             "layers:\n  - RBM: {nout: 5, init: {Gaussian: {scale: 0.01}}}\n"
                             "  - Affine: {nout: 3, init: Kaiming, activation: Softmax}\ncost: CrossEntropyMulti\n")
         for spec in alone, phases:
-            self.neon("check", "-b", "cpu", spec)
-            for verb in ["check", "-m", "2"], ["program", "-m", "2"], ["program", "--devices", "2"], ["-m", "2"]:
-                done = self.refused(2, *verb, "-b", "cpu", spec, says="a net that trains by a rule trains on one device; leave "
-                                    "-m, --gpus, --devices and mpirun out")
-                self.assertEqual(done.out, "")
+            for verb in ["check", "-m", "2"], ["program", "-m", "2"], ["program", "--devices", "2"]:
+                self.neon(*verb, "-b", "cpu", spec)
+            for keys in "dense: model", "embedding: model", "optimizer: sharded":
+                self.neon("check", "-b", "cpu", "--set", f"parallel={{{keys}}}", spec)  # one device ignores them
+                for verb in ["check", "-m", "2"], ["program", "-m", "2"], ["program", "--devices", "2"], ["-m", "2"]:
+                    done = self.refused(2, *verb, "-b", "cpu", "--set", f"parallel={{{keys}}}", spec,
+                                        says=" trains by a rule; leave dense, embedding and optimizer out")
+                    self.assertEqual(done.out, "")
 
 
 if __name__ == "__main__":
