@@ -123,18 +123,34 @@ std::string bash_completion() {
   return out + "  COMPREPLY=($(compgen -W \"$word\" -f -- \"$cur\"))\n}\ncomplete -o filenames -F _neon neon\n";
 }
 
+// The same for zsh and fish, which run no word that a function offers.
+constexpr const char* kZshKeys =
+    "_neon_keys() {\n  local word\n  local -a keys\n  for word in ${(Q)words}; do\n"
+    "    [[ ($word == *.yaml || $word == *.yml) && -f $word ]] || continue\n"
+    "    keys=(${(f)\"$(neon check $word --explain keys 2>/dev/null)\"})\n"
+    "    keys=(${keys:#*[^][[:alnum:]_.-]*})\n"
+    "    compadd -S '' -- ${^keys}=\n    return\n  done\n}\n";
+constexpr const char* kFishKeys =
+    "function __neon_keys\n  for word in (commandline -op)\n"
+    "    string match -qr '\\.ya?ml$' -- $word; and test -f $word; or continue\n"
+    "    neon check $word --explain keys 2>/dev/null | string match -r '^[][[:alnum:]_.-]+$' | string replace -r '$' "
+    "'='\n"
+    "    return\n  end\nend\n";
+
 // The text of an option in zsh's _arguments: quotes doubled, brackets and colons escaped.
 std::string zsh_option(const Option& option) {
   const std::vector<std::string> names = names_of(option), choices = choices_of(option);
   std::string sentence;
   for (const char c : replaced(option.sentence, "[]:\\", "\\")) sentence += c == '\'' ? "'\\''" : std::string(1, c);
-  const std::string action = !choices.empty()           ? text(":value:(", join(choices, " "), ")")
-                             : option.is_flag()         ? ""
-                             : option.value == "FOLDER" ? ":folder:_files -/"
-                             : option.value == "FILE"   ? ":file:_files"
-                                                        : text(":", option.value, ":");
+  const std::string action = !choices.empty()              ? text(":value:(", join(choices, " "), ")")
+                             : option.is_flag()            ? ""
+                             : option.value == "FOLDER"    ? ":folder:_files -/"
+                             : option.value == "FILE"      ? ":file:_files"
+                             : option.value == "KEY=VALUE" ? ":KEY=VALUE:_neon_keys"
+                                                           : text(":", option.value, ":");
   const std::string quoted = text("'[", sentence, "]", action, "'");
-  return names.size() == 1 ? text("    ", names[0], quoted)
+  const bool repeats = option.value.ends_with("=VALUE");
+  return names.size() == 1 ? text("    ", repeats ? "'*'" : "", names[0], quoted)
                            : text("    '(", join(names, " "), ")'{", join(names, ","), "}", quoted);
 }
 
@@ -145,7 +161,7 @@ std::string zsh_completion() {
   for (const std::string& word : first_words())
     if (const auto second = second_words(word); !second.empty())
       out += text("    ", word, ") compadd ", join(second, " "), ";;\n");
-  out += "  esac\n  _files\n}\n_neon() {\n  local -a verbs\n  verbs=(\n";
+  out += text("  esac\n  _files\n}\n", kZshKeys, "_neon() {\n  local -a verbs\n  verbs=(\n");
   for (const std::string& word : first_words()) {
     const Verb* const verb = find_verb(word);
     std::string sentence;
@@ -159,7 +175,7 @@ std::string zsh_completion() {
 }
 
 std::string fish_completion() {
-  std::string out = "# fish completion of neon; made by neon help --as fish\n";
+  std::string out = text("# fish completion of neon; made by neon help --as fish\n", kFishKeys);
   const auto quoted = [](std::string_view words) { return text("'", replaced(words, "\\'", "\\"), "'"); };
   for (const std::string& word : first_words()) {
     const Verb* const verb = find_verb(word);
@@ -176,6 +192,7 @@ std::string fish_completion() {
     const std::vector<std::string> choices = choices_of(option);
     if (!choices.empty()) out += text(" -x -a '", join(choices, " "), "'");
     else if (option.value == "FILE" || option.value == "FOLDER") out += " -r";
+    else if (option.value == "KEY=VALUE") out += " -x -a '(__neon_keys)'";
     else if (!option.is_flag()) out += " -x";
     out += text(" -d ", quoted(option.sentence), "\n");
   }

@@ -145,6 +145,35 @@ class Verbs(Case):
         self.write("s.yml", self.read(spec))
         self.assertEqual(self.completed("check", "s.yml", "--set", "optimizer.learn"), ["optimizer.learning_rate="])
 
+    def offered(self, shell, *words):
+        """What zsh's function, with a stand-in for compadd, or fish offers behind --set at the end of the words."""
+        path = self.write("neon." + shell, self.neon("help", "--as", shell).out)
+        if shell == "fish":
+            script, arguments = f"source {path}; complete -C \"$argv\"", ["neon", *words]
+        else:
+            script = f"_arguments() {{ }}; source {path}; compadd() {{ print -rl -- $@ }}; words=(\"$@\"); _neon_keys"
+            arguments = ["zsh", "neon", *words]
+        done = subprocess.run([shell, "-c", script, *arguments], cwd=self.folder, env={**self.environment, "HOME": self.folder},
+                              capture_output=True, text=True, check=True)
+        self.assertEqual(done.stderr, "")
+        return [line.split("\t")[0] for line in done.stdout.splitlines()]
+
+    def test_zsh_and_fish_complete_the_keys_of_a_spec(self):
+        self.assertIn("--set", re.search(r"(?m)^.*:_neon_keys.*$", self.neon("help", "--as", "zsh").out)[0])
+        self.assertIn("-l set", re.search(r"(?m)^.*\(__neon_keys\).*$", self.neon("help", "--as", "fish").out)[0])
+        self.environment["PATH"] = os.path.dirname(os.path.realpath(support.NEON)) + ":" + os.environ["PATH"]
+        for shell in filter(shutil.which, ("zsh", "fish")):
+            for name in "s.yaml", "s.yml":
+                self.spec(name=name)
+                offered = self.offered(shell, "check", name, "--set", "")
+                for key in "layers[0].nout=", "optimizer.learning_rate=":
+                    self.assertIn(key, offered, shell)
+            self.assertNotIn("optimizer.learning_rate=", self.offered(shell, "check", "--set", ""))
+            key = "$(touch${IFS}lost)"
+            spec = self.spec(class_weights=f"{{'{key}': 2}}")
+            self.assertEqual([line for line in self.offered(shell, "check", spec, "--set", "") if "class_w" in line], [])
+            self.assertFalse(os.path.exists(self.path("lost")), shell)
+
     def test_completing_keys_runs_no_command_of_a_spec(self):
         """bash's own lists of words would run the command in such a key."""
         self.environment["PATH"] = os.path.dirname(os.path.realpath(support.NEON)) + ":" + os.environ["PATH"]
