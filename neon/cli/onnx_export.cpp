@@ -230,6 +230,30 @@ std::string read_again(const std::string& path) {
   return out;
 }
 
+struct ProvenFile {
+  Proof proof;
+  int64_t nodes = 0;
+};
+
+// Reads the file that lies at `part`, and compares what it gives with neon's outputs; throws where these are others.
+ProvenFile proven(const std::string& to, const std::string& part, ExportedNet& net, const onnx::OuterForm& form) {
+  constexpr const char* kOwnFault = "; this is a fault in neon itself, please report it with the checkpoint";
+  const std::string bytes = read_again(part);
+  ProvenFile out;
+  try {
+    const onnx::Model model = onnx::from_bytes(bytes);
+    out = {proof_of(model, net, form), int64_t(model.operations.size())};
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::data && error.kind() != ErrorKind::failed) throw;
+    fail(ErrorKind::failed, to, " was not written: neon cannot compute what it says: ", error.what(), kOwnFault);
+  }
+  const auto& [difference, allowed, samples] = out.proof;
+  if (!(difference <= allowed))
+    fail(ErrorKind::failed, to, " was not written: its outputs differ from neon's by ", shown(difference, 3),
+         ", and rounding to f32 explains ", shown(allowed, 3), " at most", kOwnFault);
+  return out;
+}
+
 }  // namespace
 
 int export_onnx(const CommandLine& line, const OpenedRun& opened, const std::string& path) {
@@ -247,15 +271,12 @@ int export_onnx(const CommandLine& line, const OpenedRun& opened, const std::str
   AtomicFile file(to);
   file.write(bytes.data(), bytes.size());
   file.sync();
-  const onnx::Model model = onnx::from_bytes(read_again(file.part_path()));
-  const Proof proof = proof_of(model, net, form);
-  if (!(proof.difference <= proof.allowed))
-    fail(ErrorKind::failed, to, " was not written: its outputs would differ from neon's by ",
-         shown(proof.difference, 3), ", and rounding to f32 explains ", shown(proof.allowed, 3), " at most");
+  const ProvenFile found = proven(to, file.part_path(), net, form);
   file.commit();
-  print_result(text(to, ": opset ", onnx::kOpset, ", ", counted(int64_t(model.operations.size()), "node"), ", ",
+  print_result(text(to, ": opset ", onnx::kOpset, ", ", counted(found.nodes, "node"), ", ",
                     with_commas(net.parameters()), net.parameters() == 1 ? " parameter" : " parameters",
-                    "; max |difference| ", shown(proof.difference), " on ", counted(proof.samples, "sample")));
+                    "; max |difference| ", shown(found.proof.difference), " on ",
+                    counted(found.proof.samples, "sample")));
   return 0;
 }
 

@@ -79,43 +79,45 @@ def read(path):
 
 
 def windows(x, of, size, outside):
-    """x (N,C,H,W) -> (N,C,P,Q,R,S), with padding of that value."""
-    (top, left, bottom, right), strides = of["pads"], of["strides"]
-    down, across = of.get("dilations", [1, 1])
-    x = np.pad(x, [(0, 0), (0, 0), (top, bottom), (left, right)], constant_values=outside)
-    rows = (x.shape[2] - down * (size[0] - 1) - 1) // strides[0] + 1
-    columns = (x.shape[3] - across * (size[1] - 1) - 1) // strides[1] + 1
-    out = np.empty(x.shape[:2] + (rows, columns) + tuple(size))
-    for r in range(size[0]):
-        for s in range(size[1]):
-            out[..., r, s] = x[:, :, r * down:r * down + strides[0] * rows:strides[0], s * across:s * across + strides[1] * columns:strides[1]][:, :, :rows, :columns]
+    """x (N,C,...) -> (N,C, places..., sizes...) over two axes or three, with padding of that value."""
+    axes, pads, strides = len(size), of["pads"], of["strides"]
+    apart = of.get("dilations", [1] * axes)
+    x = np.pad(x, [(0, 0), (0, 0), *zip(pads[:axes], pads[axes:])], constant_values=outside)
+    places = [(x.shape[2 + a] - apart[a] * (size[a] - 1) - 1) // strides[a] + 1 for a in range(axes)]
+    out = np.empty(x.shape[:2] + tuple(places) + tuple(size))
+    for at in np.ndindex(*size):
+        first = [at[a] * apart[a] for a in range(axes)]
+        out[(..., *at)] = x[(..., *(slice(first[a], first[a] + strides[a] * places[a], strides[a]) for a in range(axes)))]
     return out
 
 
 def convolution(of, x, w):
     groups, maps = of["group"], w.shape[0] // of["group"]
-    seen, channels = windows(x, of, w.shape[2:], 0), w.shape[1]
-    parts = [np.einsum("ncpqrs,kcrs->nkpq", seen[:, g * channels:(g + 1) * channels], w[g * maps:(g + 1) * maps]) for g in range(groups)]
-    return np.concatenate(parts, axis=1)
+    seen, channels, inside = windows(x, of, w.shape[2:], 0), w.shape[1], list(range(x.ndim, 2 * x.ndim - 2))
+    parts = [np.tensordot(seen[:, g * channels:(g + 1) * channels], w[g * maps:(g + 1) * maps], ([1, *inside], [1, *range(2, w.ndim)])) for g in range(groups)]
+    return np.moveaxis(np.concatenate(parts, axis=-1), -1, 1)
 
 
 def transposed_convolution(of, x, w):
-    assert of["group"] == 1 and of["dilations"] == [1, 1]
-    (top, left, bottom, right), (down, across) = of["pads"], of["strides"]
-    n, _, height, width = x.shape
-    rows = (height - 1) * down + w.shape[2] + of["output_padding"][0]
-    columns = (width - 1) * across + w.shape[3] + of["output_padding"][1]
-    out = np.zeros((n, w.shape[1], rows, columns))
-    for i in range(height):
-        for j in range(width):
-            out[:, :, i * down:i * down + w.shape[2], j * across:j * across + w.shape[3]] += np.einsum("nc,ckrs->nkrs", x[:, :, i, j], w)
-    return out[:, :, top:rows - bottom, left:columns - right]
+    axes, pads, strides = w.ndim - 2, of["pads"], of["strides"]
+    assert of["group"] == 1 and of["dilations"] == [1] * axes
+    sizes = [(x.shape[2 + a] - 1) * strides[a] + w.shape[2 + a] + of["output_padding"][a] for a in range(axes)]
+    out = np.zeros((x.shape[0], w.shape[1], *sizes))
+    for at in np.ndindex(*x.shape[2:]):
+        place = tuple(slice(at[a] * strides[a], at[a] * strides[a] + w.shape[2 + a]) for a in range(axes))
+        out[(..., *place)] += np.tensordot(x[(..., *at)], w, 1)
+    return out[(..., *(slice(pads[a], sizes[a] - pads[axes + a]) for a in range(axes)))]
+
+
+def over_windows(fold, x):
+    """x (N,C, places..., sizes...) -> (N,C, places...)"""
+    return fold(x, axis=tuple(range(x.ndim // 2 + 1, x.ndim)))
 
 
 def mean_pool(of, x):
     seen, there = windows(x, of, of["kernel_shape"], 0), windows(np.ones_like(x), of, of["kernel_shape"], 0)
-    count = np.prod(of["kernel_shape"]) if of.get("count_include_pad") else there.sum((4, 5))
-    return seen.sum((4, 5)) / count
+    count = np.prod(of["kernel_shape"]) if of.get("count_include_pad") else over_windows(np.sum, there)
+    return over_windows(np.sum, seen) / count
 
 
 def softmax(of, x):
@@ -155,7 +157,7 @@ OPERATORS = {
     "LessOrEqual": lambda of, a, b: a <= b, "GreaterOrEqual": lambda of, a, b: a >= b,
     "Where": lambda of, c, a, b: np.where(c, a, b), "Cast": cast, "Gemm": gemm, "MatMul": lambda of, a, b: a @ b,
     "Conv": convolution, "ConvTranspose": transposed_convolution, "AveragePool": mean_pool,
-    "MaxPool": lambda of, x: windows(x, of, of["kernel_shape"], -np.inf).max((4, 5)),
+    "MaxPool": lambda of, x: over_windows(np.max, windows(x, of, of["kernel_shape"], -np.inf)),
     "ReduceSum": lambda of, x, axes: x.sum(tuple(axes), keepdims=True),
     "ArgMax": lambda of, x: np.expand_dims(x.argmax(of["axis"]), of["axis"]),
     "ReduceMax": lambda of, x: x.max(tuple(of["axes"]), keepdims=True),

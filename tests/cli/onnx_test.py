@@ -16,6 +16,7 @@ except ImportError:
     onnx = None
 
 RESULT = re.compile(r"n\.onnx: opset 13, (\d+) nodes?, ([\d,]+) parameters; max \|difference\| (\S+) on (\d+) samples\n")
+WRONG_DISK = os.environ.get("WRONG_DISK") or os.path.join(os.path.dirname(os.path.realpath(support.NEON)), "../tests/cli/wrong_disk.so")
 HEAD = "Affine: {nout: 10, init: Kaiming, bias: {Constant: 0.1}, activation: Softmax}"
 
 
@@ -146,6 +147,17 @@ class Onnx(support.Case):
                   {"Pooling": {"fshape": [2, 3], "op": "max", "strides": 1}}, self.NUMBERS]
         self.assertEqual(self.ops(self.arrays(x, t, layers)).count("Conv"), 2)
 
+    def test_volumes(self):
+        rng = np.random.default_rng(4)
+        x, t = rng.standard_normal((16, 2, 5, 6, 7)).astype(np.float32), rng.random((16, 2), np.float32)
+        conv = {"Conv": {"fshape": [2, 3, 3, 4], "strides": [2, 1, 2], "padding": [0, 1, 1], "init": "Kaiming", "batch_norm": True, "activation": "Tanh"}}
+        for layer, op in ({"Pooling": {"fshape": 2, "op": "max"}}, "MaxPool"), ({"Pooling": {"fshape": [2, 1, 2], "op": "avg", "padding": [0, 0, 1]}}, "AveragePool"), \
+                ({"Deconv": {"fshape": [2, 3, 2, 3], "strides": [2, 1, 2], "init": "Kaiming"}}, "ConvTranspose"):
+            model = self.arrays(x, t, [conv, layer, self.NUMBERS])
+            self.assertEqual(model.input, ("input", 1, ["N", 2, 5, 6, 7]))
+            self.assertIn(op, self.ops(model))
+            os.remove(self.path("n.onnx"))
+
     def test_windows_over_feature_maps(self):
         x, t = self.colours()
         conv = {"Conv": {"fshape": 3, "nofm": 6, "init": "Kaiming"}}
@@ -246,6 +258,21 @@ class Onnx(support.Case):
         self.neon("-r", "1", "-e", "1", "-s", "m.safetensors", self.spec(layers))
         self.refused(2, "export", "m.safetensors", "--onnx", "n.onnx", says=["BatchNorm", "op shift has no counterpart in ONNX, opset 13"])
         self.assertEqual([name for name in os.listdir(self.folder) if "onnx" in name], [])
+
+    def test_a_file_of_another_net_is_refused(self):
+        """A disk that keeps other bytes than neon writes: an activation, a weight, an axis or a number of the form."""
+        self.neon("-r", "1", "-e", "1", "-s", "m.safetensors", self.spec())
+        weight = np.frombuffer(support.tensors(self.path("m.safetensors"))[0]["Affine_1/W"][2], np.float32)[:3]
+        other = weight * np.float32([1, 1.001, 1])
+        differs = ["n.onnx was not written: its outputs differ from neon's by ", ", and rounding to f32 explains "]
+        cannot = ["n.onnx was not written: neon cannot compute what it says: "]
+        for wrong, by, says in (b"Tanh", b"Relu", differs), (weight.tobytes(), other.tobytes(), differs), \
+                (b"Softmax", b"Softmin", cannot + ["Softmin"]), (b"transB", b"transA", cannot):
+            environment = {**self.environment, "LD_PRELOAD": WRONG_DISK, "WRONG_FROM": wrong.hex(), "WRONG_TO": by.hex()}
+            self.refused(1, "export", "m.safetensors", "--onnx", "n.onnx", environment=environment,
+                         says=[*says, "; this is a fault in neon itself, please report it with the checkpoint\n"])
+            self.assertEqual([name for name in os.listdir(self.folder) if "onnx" in name], [])
+        self.export()
 
     def test_the_form_by_another_program(self):
         """All files here are looked at by onnx.checker, where it can be imported (Debian: python3-onnx)."""
