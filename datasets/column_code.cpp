@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <numbers>
 
+#include "neon/core/counted.h"
 #include "neon/core/message.h"
 
 namespace neon {
@@ -35,6 +36,7 @@ std::string four_digits(double value) {
 }  // namespace
 
 int64_t ColumnCode::width() const {
+  if (embedded > 0) return 1;
   const int64_t own = kind == ColumnKind::category ? int64_t(categories.size())
                       : kind == ColumnKind::date   ? (timed ? 7 : 5)
                                                    : 1;
@@ -47,6 +49,20 @@ int64_t width_of(const std::vector<ColumnCode>& codes) {
   return out;
 }
 
+int64_t seen_width_of(const std::vector<ColumnCode>& codes) {
+  int64_t out = 0;
+  for (const ColumnCode& code : codes) out += code.seen_width();
+  return out;
+}
+
+bool has_embedded(const std::vector<ColumnCode>& codes) {
+  return std::ranges::any_of(codes, [](const ColumnCode& code) { return code.embedded > 0; });
+}
+
+int64_t embedding_width(int64_t rows) {
+  return std::min<int64_t>(600, std::llround(1.6 * std::pow(double(rows), 0.56)));
+}
+
 void ColumnCode::put_number(double value, float* to) const {
   if (std::isnan(value)) return put_missing(to);
   to[0] = float((value - mean) / deviation);
@@ -56,6 +72,7 @@ void ColumnCode::put_number(double value, float* to) const {
 void ColumnCode::put_missing(float* to) const {
   const int64_t all = width();
   std::fill_n(to, all, 0.0f);
+  if (embedded > 0) return;
   if (kind == ColumnKind::number) to[0] = float((fill - mean) / deviation);
   if (kind == ColumnKind::boolean) to[0] = float(fill);
   if (kind == ColumnKind::date) to[0] = float((fill - mean) / deviation);  // no place in year or week
@@ -67,7 +84,9 @@ bool ColumnCode::put_text(std::string_view cell, float* to) const {
   if (kind == ColumnKind::category) {
     const auto found = std::ranges::lower_bound(categories, cell);
     if (found == categories.end() || *found != cell) return false;
-    to[found - categories.begin()] = 1;
+    const auto k = found - categories.begin();
+    if (embedded > 0) to[0] = float(k + 1);
+    else to[k] = 1;
     return true;
   }
   if (kind == ColumnKind::boolean) {
@@ -86,6 +105,9 @@ std::string ColumnCode::description() const {
     return mean == 0 && deviation == 1 ? std::string()
                                        : text(", mean ", four_digits(mean), ", deviation ", four_digits(deviation));
   };
+  if (embedded > 0)
+    return text("category, ", counted(int64_t(categories.size()), "value"), ", embedded in ",
+                counted(embedded, "number"), "; rare, missing and unknown ones share a row of the table");
   std::string out;
   if (kind == ColumnKind::number) out = text("number", mean == 0 && deviation == 1 ? " as it is" : moments());
   if (kind == ColumnKind::boolean) out = "boolean";
@@ -99,6 +121,12 @@ std::string ColumnCode::description() const {
   if (kind == ColumnKind::category) return out + "; one number more for missing values";
   const std::string filled = kind == ColumnKind::date ? date_text(fill) : four_digits(fill);
   return text(out, "; missing values become ", filled, ", with one number more");
+}
+
+std::string ColumnCode::unknown_text(int64_t count) const {
+  const char* const s = count == 1 ? "s" : "";
+  return embedded > 0 ? text("rare or unknown in training, and share", s, " a row of the table with all such values")
+                      : text("no category that the net was trained with, and count", s, " as none of them");
 }
 
 int boolean_of(std::string_view cell) {

@@ -4,6 +4,7 @@
 
 #include "datasets/csv_kinds.h"
 #include "datasets/f32_steps.h"
+#include "neon/core/counted.h"
 #include "neon/core/threads.h"
 
 namespace neon {
@@ -109,6 +110,8 @@ class CodeLearner {
   }
 
  private:
+  using Counted = std::vector<std::pair<int64_t, std::string>>;  // -rows of each text, so that frequent ones come first
+
   void warn_of_steps(const KnownColumn& column, const Moments& moments) const {
     const std::string found = f32_steps_text(moments.mean, moments.deviation, moments.constant);
     if (!found.empty())
@@ -117,7 +120,7 @@ class CodeLearner {
   }
 
   void learn_categories(KnownColumn& column, const ColumnTexts& texts, auto&& cell) const {
-    std::vector<std::pair<int64_t, std::string>> found;  // -rows, so that frequent ones come first
+    Counted found;
     for (const std::string& name : texts.texts) found.emplace_back(0, name);
     for (int64_t row = 0; row < count_; ++row) {
       const double code = cell(row);
@@ -126,23 +129,50 @@ class CodeLearner {
     }
     std::ranges::sort(found);
     while (!found.empty() && found.back().first == 0) found.pop_back();
-    const auto most = size_t(params_.most_categories);
     if (are_mostly_once(found))
       context_.note(text(table_.path, ": ", table_.column_text(column.column), " has ", found.size(),
                          " different texts in ", count_, " training rows, as ", in_quotes(found.front().second),
                          ": a net learns little from a text that it sees once; write numbers as 1234.5, or leave the ",
                          "column out with ignore"));
-    if (found.size() > most)
-      context_.note(text(table_.path, ": ", table_.column_text(column.column), " has ", found.size(),
-                         " categories, from ", in_quotes(found.front().second), " to ", in_quotes(found.back().second),
-                         "; the ", most, " most frequent have a number each (most_categories), the others none"));
-    found.resize(std::min(found.size(), most));
+    const ColumnChoice& choice = column.choice;
+    const bool embeds =
+        choice.kind != "one_hot" && int64_t(found.size()) > std::max(params_.embed_above, params_.most_categories);
+    if (embeds || choice.kind == "embed") embed(column, found);
+    else take_most_frequent(column, found);
     for (auto& [rows, name] : found) column.code.categories.push_back(std::move(name));
     std::ranges::sort(column.code.categories);
   }
 
+  void take_most_frequent(const KnownColumn& column, Counted& found) const {
+    const auto most = size_t(params_.most_categories);
+    if (found.size() > most)
+      note_many(column, found,
+                text("; the ", most, " most frequent have a number each (most_categories), the others none"));
+    found.resize(std::min(found.size(), most));
+  }
+
+  // A row of the table would learn the target of one training row by heart: such categories share row 0.
+  void embed(KnownColumn& column, Counted& found) const {
+    constexpr int64_t kLeastRows = 2;
+    const Counted all = found;
+    std::erase_if(found, [](const Counted::value_type& one) { return -one.first < kLeastRows; });
+    found.resize(std::min(found.size(), size_t(params_.most_embedded)));
+    const int64_t chosen = column.choice.width;
+    column.code.embedded = chosen > 0 ? chosen : embedding_width(int64_t(found.size()) + 1);
+    if (column.choice.kind == "embed") return;
+    const size_t rare = all.size() - found.size();
+    note_many(column, all,
+              text("; it is embedded in ", counted(column.code.embedded, "number"), " (embed_above)",
+                   rare > 0 ? text(", where ", counted(int64_t(rare), "rare one"), " share a row") : ""));
+  }
+
+  void note_many(const KnownColumn& column, const Counted& all, const std::string& what) const {
+    context_.note(text(table_.path, ": ", table_.column_text(column.column), " has ", all.size(), " categories, from ",
+                       in_quotes(all.front().second), " to ", in_quotes(all.back().second), what));
+  }
+
   // Whether there are more texts than half of the rows; `found` has -rows of each.
-  static bool are_mostly_once(const std::vector<std::pair<int64_t, std::string>>& found) {
+  static bool are_mostly_once(const Counted& found) {
     constexpr int64_t kLeastRows = 10;
     int64_t rows = 0;
     for (const auto& one : found) rows -= one.first;
@@ -207,13 +237,13 @@ class CodeCheck {
       if (unknown == 0) first = k;
       unknown += rows[k], ++names;
     }
-    if (unknown > 0 && int64_t(code.categories.size()) < params_.most_categories)
+    const bool told = code.embedded == 0 && int64_t(code.categories.size()) >= params_.most_categories;
+    if (unknown > 0 && !told)
       note(column, text(in_quotes(texts.texts[first]),
                         names > 1      ? text(" and others, in ", unknown, " rows, are")
                         : unknown == 1 ? text(" is")
                                        : text(", in ", unknown, " rows, is"),
-                        " no category that the net was trained with, and ", names == 1 ? "counts" : "count",
-                        " as none of them"));
+                        " ", code.unknown_text(names)));
   }
 
   void note(const KnownColumn& column, const std::string& message) const {

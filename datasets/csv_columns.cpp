@@ -157,13 +157,14 @@ TableLayout layout_of(const CsvParams& params, const Table& table, const TableCo
   out.targets = columns.targets(params);
   out.kinds.resize(table.columns);
   out.use.assign(table.columns, CellUse::any);
-  for (const auto& [name, kind] : params.columns) {
+  for (const auto& [name, choice] : params.columns) {
+    const std::string& kind = choice.kind;
     const size_t column = columns.find(name, "columns");
     if (out.is_target(column))
       fail(ErrorKind::config, "columns: ", name, " is ", params.targets.empty() ? "the" : "a", " target; ",
            params.targets.empty() ? "`task` says whether it has classes or numbers" : "`targets` says its kind");
-    if (!out.kinds[column].empty()) fail(ErrorKind::config, "columns: ", name, " is named twice");
-    out.kinds[column] = kind;
+    if (!out.kinds[column].kind.empty()) fail(ErrorKind::config, "columns: ", name, " is named twice");
+    out.kinds[column] = choice;
     out.use[column] = kind == "number" || kind == "as_is" ? CellUse::number : CellUse::text;
     if (kind == "ignore") out.feature[column] = false;
   }

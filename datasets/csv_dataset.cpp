@@ -71,6 +71,7 @@ class CsvLoad {
     columns_ = plain_    ? plain_columns()
                : former_ ? columns_like(*former_, table_, layout_)
                          : find_kinds(params_, table_, layout_, context_);
+    if (!former_ && (common_.autoencoder || common_.reconstruct)) keep_from_embedding();
     Split all = targets_.split_of(table_);
     if (!former_ && !common_.autoencoder) targets_.warn_of_steps(table_, all.targets, context_);
     table_.drop_targets();
@@ -123,6 +124,17 @@ class CsvLoad {
     params.standardize = params.impute = false;
     if (params.delimiter == "auto") params.delimiter = ",";
     return params;
+  }
+
+  // Numbers of a sample that are targets themselves are no rows of a table.
+  void keep_from_embedding() {
+    for (KnownColumn& column : columns_) {
+      if (column.choice.kind == "embed")
+        fail(ErrorKind::config, "columns: ", table_.column_text(column.column), " is embedded, and ",
+             common_.autoencoder ? "autoencoder" : "reconstruct",
+             " makes the numbers of a sample the target; give the column the kind one_hot");
+      column.choice.kind = "one_hot";
+    }
   }
 
   std::vector<KnownColumn> plain_columns() const {

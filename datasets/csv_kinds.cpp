@@ -68,8 +68,8 @@ class KindFinder {
  private:
   void add(size_t column, size_t place) {
     KnownColumn known;
-    known.place = place, known.column = column;
-    const std::string& kind = layout_.kinds[column];
+    known.place = place, known.column = column, known.choice = layout_.kinds[column];
+    const std::string& kind = known.choice.kind;
     const auto texts = table_.texts.find(place);
     if (texts == table_.texts.end()) {
       if (is_empty(place)) return leave_out(column, "it has no values");
@@ -169,7 +169,7 @@ class KindFinder {
       if (!is_utf8(texts.texts[k]))
         table_.fail_at(texts.first[k], text(table_.column_text(column), ": ", in_quotes(texts.texts[k]),
                                             " is not UTF-8; save the file as UTF-8"));
-    if (kind == "category") return note_alike(column, texts), true;
+    if (kind == "category" || kind == "one_hot" || kind == "embed") return note_alike(column, texts), true;
     if (kind == "boolean" || (kind.empty() && are_booleans(texts))) {
       known.code.kind = ColumnKind::boolean;
       check_booleans(column, texts);

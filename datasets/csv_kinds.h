@@ -12,6 +12,7 @@ struct KnownColumn {
   ColumnCode code;     // its kind, and the form of its dates; the training rows give the rest
   bool as_is = false;  // numbers that stay as they are
   size_t column = 0;   // of the table
+  ColumnChoice choice = {};
 };
 
 // Leaves out columns without a name that count the rows, and identifiers; notes say which. Throws a data error for a

@@ -18,7 +18,7 @@ namespace {
 std::vector<bool> chosen_columns(const CsvParams& params, const TableLayout& layout) {
   std::vector<bool> out = layout.feature;
   for (size_t i = 0; i < out.size(); ++i)
-    if (!layout.kinds[i].empty()) out[i] = false;
+    if (!layout.kinds[i].kind.empty()) out[i] = false;
   for (size_t k = 0; k < layout.targets.size(); ++k)
     out[layout.targets[k]] = params.targets.empty() ? params.task != "classes" : params.targets[k].second == "number";
   return out;

@@ -15,6 +15,19 @@
 
 namespace neon {
 
+// A kind that `columns` gives a column: a word, or of one that is embedded the numbers of a row, too.
+struct ColumnChoice {
+  std::string kind;   // "": neon's choice
+  int64_t width = 0;  // 0: neon's choice
+  bool operator==(const ColumnChoice&) const = default;
+};
+template <>
+struct Value_of<ColumnChoice> {
+  static std::string type() { return "kind"; }
+  static void read(const Setting& from, ColumnChoice& out, const Constraint& constraint, Problems& problems);
+  static Setting write(const ColumnChoice& value);
+};
+
 struct CsvParams {
   std::string path;
   std::vector<std::string> target = {"last"};
@@ -25,9 +38,9 @@ struct CsvParams {
   std::string task = "auto";
   std::string test = "auto";
   std::vector<std::string> ignore;
-  std::vector<std::pair<std::string, std::string>> columns;
+  std::vector<std::pair<std::string, ColumnChoice>> columns;
   bool standardize = true, impute = true;
-  int64_t most_categories = 100;
+  int64_t most_categories = 100, embed_above = 100, most_embedded = 10000;
   std::vector<std::string> missing = default_missing_marks();
   static void describe(auto&& p) {
     p("path", &CsvParams::path, "Path of the table, plain or gzip.", Required{});
@@ -55,11 +68,12 @@ struct CsvParams {
     p("ignore", &CsvParams::ignore, "Columns to leave out, by name or index.");
     p("columns", &CsvParams::columns,
       "Kinds of columns, by name or index, where neon's choice is not yours: number, as_is (a number that is not "
-      "standardised), category, boolean, date, or ignore. For dates such as 3/4/2024 or 23-01-20 day_first, "
-      "month_first "
-      "or year_first say which part stands first; years of two digits are 1969 to 2068. Example: "
-      "{zip: category, age: as_is, sold: day_first}.",
-      one_of({"number", "as_is", "category", "boolean", "date", "day_first", "month_first", "year_first", "ignore"}));
+      "standardised), category, boolean, date, or ignore. one_hot gives most_categories of a column a number each. "
+      "embed gives each a row of a trained table, of 16 numbers in {city: {embed: 16}}. For dates such as 3/4/2024 or "
+      "23-01-20 day_first, month_first or year_first say which part stands first; years of two digits are 1969 to "
+      "2068. Example: {zip: category, age: as_is, sold: day_first}.",
+      one_of({"number", "as_is", "category", "one_hot", "embed", "boolean", "date", "day_first", "month_first",
+              "year_first", "ignore"}));
     p("standardize", &CsvParams::standardize,
       "Brings each column of numbers, and targets of values, to mean 0 and deviation 1, measured on the training "
       "rows; "
@@ -69,6 +83,14 @@ struct CsvParams {
       "where values are missing. false: neon refuses missing values.");
     p("most_categories", &CsvParams::most_categories,
       "Categories of a column that get a number of their own: the most frequent of the training rows.", at_least(1));
+    p("embed_above", &CsvParams::embed_above,
+      "A column of more categories than this, and than most_categories, is embedded: the net looks up a row of a "
+      "trained table for each, of round(1.6 rows^0.56) numbers, at most 600. Categories of one training row share a "
+      "row with missing and unknown ones.",
+      at_least(1));
+    p("most_embedded", &CsvParams::most_embedded,
+      "Categories of an embedded column that get a row of their own: the most frequent of the training rows.",
+      closed(1, 1 << 24));
     p("missing", &CsvParams::missing,
       "Marks of a missing value beside the empty cell; letter case does not matter. [] makes all of them texts. A "
       "missing target is refused.");
@@ -123,8 +145,8 @@ enum class CellUse : uint8_t { any, number, text };
 struct TableLayout {
   std::vector<size_t> targets;
   std::vector<bool> feature;
-  std::vector<CellUse> use;        // by column; only those of features count
-  std::vector<std::string> kinds;  // by column, as `columns` has them; empty: neon's choice
+  std::vector<CellUse> use;         // by column; only those of features count
+  std::vector<ColumnChoice> kinds;  // by column, as `columns` has them
   size_t features = 0;
   bool is_target(size_t column) const { return std::ranges::count(targets, column) > 0; }
 };

@@ -21,7 +21,8 @@ json code_json(const ColumnCode& code) {
           {"categories", code.categories},
           {"form", std::string(name_of(code.form))},
           {"timed", code.timed},
-          {"short_years", code.short_years}};
+          {"short_years", code.short_years},
+          {"embedded", code.embedded}};
 }
 
 // The value of an enumeration that has this name.
@@ -45,6 +46,10 @@ ColumnCode read_code(const json& object) {
   out.form = value_named(object, "form", {DateForm::year_first, DateForm::day_first, DateForm::month_first});
   out.timed = object.at("timed").get<bool>();
   out.short_years = object.value("short_years", true);
+  out.embedded = object.value("embedded", int64_t(0));
+  const int64_t most = out.kind == ColumnKind::category ? kMostWidth : 0;
+  if (out.embedded < 0 || out.embedded > most)
+    fail(ErrorKind::data, "neon.data has a column embedded in ", out.embedded, " numbers");
   constexpr double kMostDays = 1e7;
   if (out.kind == ColumnKind::date && (std::abs(out.mean) > kMostDays || std::abs(out.fill) > kMostDays))
     fail(ErrorKind::data, "neon.data has a column of dates around day ", out.mean);

@@ -202,6 +202,12 @@ class LayerContext {
   int64_t target_steps = 0;  // the most labels of a target
   Value label_lengths;       // (N) i32: how many labels a target has, where each step of a sequence has one; or invalid
   Value target_boxes;        // (N,M,6) of the objects in the samples, in training; or invalid
+  // Columns of samples (N,F) that are the numbers of rows of tables: the place among the F numbers, and the table.
+  struct CodedColumn {
+    std::string name;
+    int64_t place = 0, rows = 0, width = 0;
+  };
+  std::vector<CodedColumn> coded_columns;
   bool decodes = false;      // a decoder is to predict labels step by step
   Value decoded;             // (N,L) i32: these predictions; or invalid
   std::string layer;         // name of the layer that is describing itself

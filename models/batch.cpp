@@ -224,7 +224,9 @@ Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const Ste
     out.views = images->views();
     out.moves = images->moves();
   }
-  out.x = data.tokens > 0 ? x : cast(normalized(x, data, channels_last(data, options)), options.dtype);
+  // Numbers of rows stay exact until the net looks them up.
+  const DType type = has_embedded(data.table.codes) ? compute_type(options.dtype) : options.dtype;
+  out.x = data.tokens > 0 ? x : cast(normalized(x, data, channels_last(data, options)), type);
   const DType cost_dtype = options.dtype == DType::f64 ? DType::f64 : DType::f32;
   if (!data.target_is_input && !target) target = given_targets();
   const bool several = !data.targets.empty() || !options.outputs.empty();

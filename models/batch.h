@@ -5,7 +5,9 @@
 namespace neon {
 
 struct Batch {
-  Expr x;  // (views N, ...) in the type of activations, images (N,H,W,C) where channels_last(); tokens (N,T) i32
+  // (views N, ...) in the type of activations, images (N,H,W,C) where channels_last(); tokens (N,T) i32; rows with
+  // embedded columns in the type of the arithmetic
+  Expr x;
   // Targets (N,K) in f32 or f64, of several outputs side by side. Labels are (N,classes), 1 at the label; labels of
   // pixels (N H W,classes), of steps (N T,classes).
   Expr t;

@@ -4,6 +4,7 @@
 
 #include "backends/graph/guided_gradient.h"
 #include "models/batch.h"
+#include "models/coded_columns.h"
 
 namespace neon {
 
@@ -14,6 +15,7 @@ StepGraph guided_graph(const Network& network, const std::string& layer, const D
   LayerContext context(graph, false, options.dtype, options.seed, options.rounding == 0);
   context.caffe = options.caffe;
   context.data_channels_last = channels_last(data, options);
+  say_columns(context, data);
   context.classes = data.classes;
   context.output_layers = {layer};
   context.outputs_channels_last = true;

@@ -8,6 +8,7 @@
 #include "backends/graph/flops.h"
 #include "layers/signs.h"
 #include "models/adversarial.h"
+#include "models/coded_columns.h"
 #include "models/network.h"
 #include "models/seq2seq.h"
 #include "models/shared_start.h"
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::string_view kArrow = " -> ";
 constexpr size_t kFirstTold = 2, kLastTold = 10;
+constexpr int kSamples = -1;  // in place of a row
 
 // The shapes through a deep net without those in its middle.
 std::string shortened(const std::string& shapes) {
@@ -79,11 +81,11 @@ class Pass {
     return own_samples(context_, x);
   }
 
-  void know(const std::string& name, Expr x) { outputs_[name] = x, places_[name] = kSamples; }
+  void know(const std::string& name, Expr x, int row = kSamples) { outputs_[name] = x, places_[name] = row; }
   Expr output_of(const std::string& name) const { return own_samples(context_, outputs_.at(name)); }
 
  private:
-  static constexpr int kSamples = -1, kNothing = -2;               // in place of a row
+  static constexpr int kNothing = -2;                              // in place of a row
   static constexpr std::string_view kOfEachOutput = "Activation";  // the layer that may follow a Seq2Seq
 
   // Seq2Seq predicts the label of its decoder's largest output, so no layer behind it may make another output the
@@ -307,18 +309,31 @@ Expr in_order(const LayerContext& context, Expr y) {
 
 namespace {
 
-void mark_data(LayerContext& context, Expr x) {
+// The samples as the first layer takes them.
+Expr begun(LayerContext& context, Expr x) {
   if (context.data_lengths) context.set_lengths(x, context.data_lengths);
   if (!context.data_axes.empty()) context.set_axes(x, Axes(context.data_axes));
   else if (!context.data_channels_last) context.mark_channels_first(x);
   if (const Shape sample = context.sample_shape(x); context.data_axes.empty() && sample.rank() == 3)
     context.image = {sample[1], sample[2]};
+  return with_columns_looked_up(context, x);
+}
+
+// The row of the tables of embedded columns.
+LayerRow row_of_tables(const LayerContext& context, Expr x) {
+  LayerRow out{
+      .name = kColumnTables, .kind = "Embedding", .output = context.sample_shape(x), .where = {}, .inputs = {-1}};
+  for (const Parameter& p : context.parameters) {
+    out.parameters += p.shape.elements();
+    if (!p.trained) out.frozen += p.shape.elements();
+  }
+  return out;
 }
 
 }  // namespace
 
 Expr Network::forward_to_last(LayerContext& context, Expr x) const {
-  mark_data(context, x);
+  x = begun(context, x);
   Chain before = chain_;
   before.links.pop_back();
   Pass pass(context, nullptr);
@@ -331,10 +346,7 @@ Expr Network::forward_branch(LayerContext& context, size_t branch, Expr x) const
   return pass.run(last().layer->container()->branches()[branch], x, context.sample_shape(x).to_string(), 1);
 }
 
-Expr Network::images_in(LayerContext& context, Expr x) const {
-  mark_data(context, x);
-  return context.channels_last(x);
-}
+Expr Network::images_in(LayerContext& context, Expr x) const { return context.channels_last(begun(context, x)); }
 
 // The names of layers in `chain`, branches included, from which others take parameters.
 static void add_lenders(const Chain& chain, std::set<std::string>& names) {
@@ -346,13 +358,18 @@ static void add_lenders(const Chain& chain, std::set<std::string>& names) {
 }
 
 Expr Network::forward(LayerContext& context, Expr x, std::vector<LayerRow>* rows) const {
-  mark_data(context, x);
+  std::string shapes = context.sample_shape(x).to_string();
+  x = begun(context, x);
+  const bool looked_up = !context.coded_columns.empty();
+  if (looked_up) shapes += text(kArrow, kColumnTables, " ", context.sample_shape(x));
+  if (looked_up && rows) rows->push_back(row_of_tables(context, x));
+  const int row = looked_up && rows ? 0 : kSamples;
   std::set<std::string> lenders;
   add_lenders(chain_, lenders);
   context.sharing.set_lenders(std::move(lenders));
   Pass pass(context, rows);
-  pass.know(kDataName, x);
-  Expr y = pass.run(chain_, x, context.sample_shape(x).to_string());
+  pass.know(kDataName, x, row);
+  Expr y = pass.run(chain_, x, shapes, 0, 0, row);
   if (!context.output_layers.empty()) {
     context.more_outputs.clear();
     for (const std::string& name : context.output_layers) context.more_outputs.push_back(pass.output_of(name));

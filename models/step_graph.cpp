@@ -7,6 +7,7 @@
 #include "backends/graph/passes.h"
 #include "models/batch.h"
 #include "models/check_outputs.h"
+#include "models/coded_columns.h"
 #include "models/exchange.h"
 #include "models/histograms.h"
 #include "models/measures.h"
@@ -33,6 +34,7 @@ void say_order(LayerContext& context, const DataLayout& data, const StepOptions&
   context.data_axes = data.batch_axes();
   context.tokens = data.tokens;
   say_texts(context, data);
+  say_columns(context, data);
   context.classes = data.classes;
   context.end_class = data.end_class;
   for (const NetOutput& output : options.outputs) context.output_layers.push_back(output.layer);
@@ -75,7 +77,8 @@ void describe_outputs(StepGraph& step, const LayerContext& context, const DataLa
 }
 
 // A rule takes every number of a sample for one to learn, padding, too.
-void refuse_padding(const DataLayout& data) {
+void refuse_for_rule(const DataLayout& data) {
+  refuse_embedded(data, "rule", "trains with every number of a sample");
   if (data.ragged)
     fail_about("rule",
                "trains with every number of a sample, and the data set has sequences of different lengths, whose ",
@@ -85,7 +88,7 @@ void refuse_padding(const DataLayout& data) {
 // The same of a rule: the mean cost that is reported, and the number that trains; of several ranks this one's parts.
 Rule::Step rule_pass(StepGraph& step, LayerContext& context, const Network& network, const Rule& rule,
                      const DataLayout& data, const StepOptions& options) {
-  refuse_padding(data);
+  refuse_for_rule(data);
   context.caffe = options.caffe;
   context.freeze = options.freeze;
   context.share = options.share;
@@ -161,6 +164,7 @@ int64_t most_targets(const DataLayout& data, const Batch& batch, const StepOptio
 Expr training_pass(StepGraph& step, LayerContext& context, const Network& network, const Cost& cost,
                    const DataLayout& given, const StepOptions& options) {
   const DataLayout data = layout_for(&cost, given);
+  if (data.target_is_input) refuse_embedded(data, "cost", "compares outputs with the numbers of a sample");
   Batch batch = training_batch(step, context, network, data, options);
   put_masks_behind(data, batch);
   Expr y = network.forward(context, batch.x);
@@ -192,7 +196,8 @@ Expr with_penalties(const LayerContext& context, Expr cost) {
   return out;
 }
 
-void round_results(StepGraph& step, const StepOptions& options) {
+void round_results(StepGraph& step, const DataLayout& data, const StepOptions& options) {
+  if (options.fixed_point) refuse_embedded(data, "fixed_point", "rounds every number of a sample");
   if (options.fixed_point) step.graph = with_fixed_point(step.graph, options.fixed_point);
 }
 
@@ -274,7 +279,7 @@ StepGraph training_graph(const Network& network, const GradientSource& source, c
   if (step.counted) graph.output("count", step.counted->count);
   add_output_histograms(step, context, options);
   add_update(step, optimizer, options, context, {graph, cost_of_all}, usable, spoilt);
-  round_results(step, options);
+  round_results(step, data, options);
   return step;
 }
 
@@ -305,7 +310,7 @@ StepGraph statistics_graph(const Network& network, const DataLayout& data, const
     const std::string& name = step.graph.producer(a.variable).attributes.string("name");
     step.states.push_back(*std::ranges::find(context.states, name, &LayerState::name));
   }
-  round_results(step, options);
+  round_results(step, data, options);
   return step;
 }
 
@@ -314,7 +319,7 @@ StepGraph evaluation_graph(const Network& network, const Rule& rule, const DataL
   StepGraph step;
   Graph& graph = step.graph;
   LayerContext context(graph, false, options.dtype, options.seed, options.rounding == 0);
-  refuse_padding(data);
+  refuse_for_rule(data);
   context.caffe = options.caffe;
   context.share = options.share;
   say_order(context, data, options, false);
@@ -331,7 +336,7 @@ StepGraph evaluation_graph(const Network& network, const Rule& rule, const DataL
   step.parameters = context.parameters;
   step.states = context.states;
   step.outputs.push_back({as_rows(made.y).shape()[1], ""});
-  round_results(step, options);
+  round_results(step, data, options);
   return step;
 }
 
@@ -381,13 +386,13 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
     const bool of_numbers = data.classes == 0 && options.outputs.empty() && y.shape().rank() == 3;
     if (const Value lengths = context.lengths(y); lengths && of_numbers)
       graph.output("own", Expr(graph, cast(graph, lengths, DType::f32)) * double(y.shape()[2]));
-    round_results(step, options);
+    round_results(step, data, options);
     return step;
   }
   for (const Assignment& a : context.carried_updates) graph.assign(a.variable, a.value);
   count_steps(context, data, y, batch);
   add_measures(graph, context, {data, batch, cost, metrics, options}, y);
-  round_results(step, options);
+  round_results(step, data, options);
   return step;
 }
 

@@ -143,7 +143,7 @@ void report_columns(const DataCheck& check) {
   if (table.codes.empty()) return;
   std::vector<std::string> others = table.others;
   std::ranges::replace(others, "", "''");  // one without a name
-  print_result(text("columns ", table.codes.size(), " as ", check.sample[0], " numbers",
+  print_result(text("columns ", table.codes.size(), " as ", seen_width_of(table.codes), " numbers",
                     others.size() > 1 ? text("; left out or predicted: ", list_text(others)) : ""));
   constexpr size_t kMostLines = 40;
   for (size_t k = 0; k < std::min(table.codes.size(), kMostLines); ++k)
@@ -315,12 +315,12 @@ void print_layers(const Inspected& in, const TrainedPhase& phase, const StepGrap
   int64_t parameters = 0, frozen = 0;
   double flops = 0;
   for (const LayerRow& row : net.rows) {
+    const std::string line = row.where.line > 0 ? std::to_string(row.where.line) : "";
     const double bytes = double(row.output.elements() * in.step.batch) * double(size_of(in.step.dtype));
-    print_result(formatted("%-*s %-*s %-16s %12lld %12.4g %10s %5d%s", names, indented(row).c_str(), kinds,
+    print_result(formatted("%-*s %-*s %-16s %12lld %12.4g %10s %5s%s", names, indented(row).c_str(), kinds,
                            row.kind.c_str(), row.output.to_string().c_str(), (long long)row.parameters, row.flops,
-                           bytes_text(bytes).c_str(), row.where.line, frozen_text(row)));
-    parameters += row.parameters, frozen += row.frozen;
-    flops += row.flops;
+                           bytes_text(bytes).c_str(), line.c_str(), frozen_text(row)));
+    parameters += row.parameters, frozen += row.frozen, flops += row.flops;
   }
   print_result(text(parameters, " parameters, ", frozen ? text(frozen, " of them frozen, ") : "",
                     formatted("%.4g", flops), " flops a sample forward; input ", net.sample, ", batch ", in.step.batch,

@@ -59,7 +59,8 @@ struct KeptParameters {
 };
 
 // As in the parameters of CSV, Windows and Sequences.
-constexpr std::string_view kOfColumns[] = {"columns", "ignore", "standardize", "impute", "most_categories"};
+constexpr std::string_view kOfColumns[] = {"columns",         "ignore",      "standardize",  "impute",
+                                           "most_categories", "embed_above", "most_embedded"};
 constexpr std::string_view kOfTokens[] = {"vocabulary_size", "min_count", "merges", "vocabulary"};
 constexpr std::string_view kOfTargets[] = {"standardize"};
 constexpr std::string_view kOfPixels[] = {"normalize", "sym_range"};

@@ -133,7 +133,7 @@ int run_new_table(const CommandLine& line) {
   const NewData data = table_for_new(line, path, target);
   const DataCheck& check = data.check();
   const bool classes = check.classes > 0;
-  const int64_t count = check.train_size, features = check.sample[0];
+  const int64_t count = check.train_size, features = seen_width_of(check.table.codes);
   const int64_t width = std::clamp<int64_t>(2 * features, 16, 128), outputs = check.target.elements();
   const std::string last =
       classes ? "  - Affine: {nout: classes, init: Kaiming, bias: {Constant: 0}, activation: Softmax}\n"

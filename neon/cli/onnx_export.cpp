@@ -136,6 +136,18 @@ void pad_sequences(Tensor& samples, bool tokens, Stream& stream) {
         samples.set((n * steps + t) * numbers + i, tokens ? -1 : std::numeric_limits<double>::quiet_NaN());
 }
 
+// Numbers of rows in place of those of embedded columns.
+void draw_rows(const std::vector<ColumnCode>& codes, Tensor& samples, Stream& stream) {
+  const int64_t width = width_of(codes);
+  for (int64_t i = 0; has_embedded(codes) && i < samples.shape()[0]; ++i) {
+    int64_t place = i * width;
+    for (const ColumnCode& code : codes) {
+      if (code.embedded > 0) samples.set(place, stream.below(uint32_t(code.table_rows())));
+      place += code.width();
+    }
+  }
+}
+
 // Samples (n, ...) as they lie in memory, such as the net may be given.
 Tensor drawn_samples(const StoredData& stored, DType dtype, int64_t count) {
   Tensor out(dtype, Shape{count}.concat(stored.stored_sample()));
@@ -156,6 +168,7 @@ Tensor drawn_samples(const StoredData& stored, DType dtype, int64_t count) {
       out.set(i, (number - stored.shift) / stored.scale);
     }
   }
+  draw_rows(stored.table.codes, out, stream);
   if (stored.ragged) pad_sequences(out, stored.tokens > 0, stream);
   return out;
 }
@@ -215,9 +228,10 @@ onnx::Model model_of(ExportedNet& net, const onnx::OuterForm& form, const std::s
   if (!stored.class_names.empty()) out.metadata["class_names"] = nlohmann::json(stored.class_names).dump();
   if (!stored.target_names.empty()) out.metadata["target_names"] = nlohmann::json(stored.target_names).dump();
   if (const std::vector<ColumnCode>& codes = stored.table.codes; !has_numbers_alone(codes)) {
-    nlohmann::json columns;
-    for (const ColumnCode& code : codes) columns.push_back(code.description());
+    nlohmann::json columns, categories = nlohmann::json::array();
+    for (const ColumnCode& code : codes) columns.push_back(code.description()), categories.push_back(code.categories);
     out.metadata["columns"] = columns.dump();
+    out.metadata["categories"] = categories.dump();
     print_message("note: the file takes a table's columns as neon codes them; its metadata `columns` say how");
   }
   return out;

@@ -241,9 +241,8 @@ class SampleTable {
                             rows, rows == 1 ? " row" : " rows", " the mean, or no category, stands for it"));
     for (const auto& [feature, cells] : unknown_)
       notes_.push_back(text("note: ", name_, ": ", feature_text(feature), ": ", in_quotes(cells.second),
-                            cells.first == 1 ? text(" is") : text(" and others, in ", cells.first, " rows, are"),
-                            " no category that the net was trained with, and ", cells.first == 1 ? "counts" : "count",
-                            " as none of them"));
+                            cells.first == 1 ? text(" is") : text(" and others, in ", cells.first, " rows, are"), " ",
+                            trained_.codes[feature].unknown_text(cells.first)));
   }
 
   [[noreturn]] void wrong_count(size_t start, bool header) {

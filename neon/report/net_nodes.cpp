@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "models/coded_columns.h"
 #include "models/several_texts.h"
 #include "neon/train/experiment.h"
 #include "neon/train/terminal.h"
@@ -152,6 +153,7 @@ DescribedNet describe_net(const TrainedPhase& phase, const DataLayout& data, con
   context.data_axes = seen.batch_axes();
   context.tokens = seen.tokens;
   say_texts(context, seen);
+  say_columns(context, seen);
   context.classes = seen.classes;
   if (seen.label_of == LabelOf::step && seen.target.rank() == 1)
     context.target_labels = scratch.input("targets", DType::i32, {step.batch, seen.target[0]});

@@ -100,7 +100,9 @@ std::vector<std::string> inputs_of(const TableColumns& table) {
   for (size_t k = 0; k < table.features.size(); ++k) {
     const std::string name = in_quotes(table.features[k]);
     const ColumnCode code = k < table.codes.size() ? table.codes[k] : ColumnCode();
+    if (code.embedded > 0) out.push_back(text(name, " of a category without a row of its own"));
     for (const std::string& category : code.categories) out.push_back(text(name, " = ", in_quotes(category)));
+    if (code.embedded > 0) continue;
     const int64_t numbers = code.width() - int64_t(code.categories.size()) - (code.indicator ? 1 : 0);
     out.insert(out.end(), size_t(numbers), name);
     if (code.indicator) out.push_back(name + " is missing");

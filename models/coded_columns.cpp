@@ -1,0 +1,79 @@
+#include "models/coded_columns.h"
+
+#include "models/several_targets.h"
+#include "neon/core/key_error.h"
+
+namespace neon {
+
+namespace {
+
+// A name with a '/' would look as if the array belonged to another.
+std::string name_of_column(const TableColumns& table, size_t k) {
+  const bool named = k < table.features.size() && table.features[k].find('/') == std::string::npos;
+  return named ? table.features[k] : std::to_string(table.positions[k]);
+}
+
+// As of tables of tokens (WeightUse::table), where a spec may give another.
+Made<Initializer> init_of_tables() {
+  Made<Initializer> out;
+  Problems problems;
+  const Setting scale = Setting::map({{"scale", Setting::scalar("0.02"), {}}});
+  Value_of<Made<Initializer>>::read(Setting::map({{"Gaussian", scale, {}}}), out, {}, problems);
+  problems.throw_if_any();
+  return out;
+}
+
+// The rows (N,width) of the column's table that x (N,F) names.
+Expr rows_of_table(LayerContext& context, const LayerContext::CodedColumn& column, Expr x) {
+  static const Made<Initializer> init = init_of_tables();
+  const Expr table =
+      context.parameter({.name = text(kColumnTables, '/', column.name, "/W"),
+                         .layer = kColumnTables,
+                         .layer_class = "Embedding",
+                         .shape = {column.rows, column.width},
+                         .initializer = &*init,
+                         .fan = {.in = column.rows, .out = column.width, .rows = column.rows, .columns = column.width}},
+                        context.master_dtype);
+  const Expr codes = cast(columns_of(x, column.place, 1), DType::i32);
+  const Value rows = reshape(context.graph, codes, {x.shape()[0]});
+  return cast(context.expr(gather(context.graph, table, rows)), context.dtype);
+}
+
+}  // namespace
+
+void say_columns(LayerContext& context, const SampleMeaning& data) {
+  int64_t place = 0;
+  for (size_t k = 0; k < data.table.codes.size(); ++k) {
+    const ColumnCode& code = data.table.codes[k];
+    if (code.embedded > 0)
+      context.coded_columns.push_back({name_of_column(data.table, k), place, code.table_rows(), code.embedded});
+    place += code.width();
+  }
+}
+
+Expr with_columns_looked_up(LayerContext& context, Expr x) {
+  if (context.coded_columns.empty()) return x;
+  Scope scope(context.graph, kColumnTables);
+  context.layer = kColumnTables;
+  std::vector<Expr> parts;
+  int64_t next = 0;
+  const auto add_numbers = [&](int64_t end) {
+    if (end > next) parts.push_back(cast(columns_of(x, next, end - next), context.dtype));
+  };
+  for (const LayerContext::CodedColumn& column : context.coded_columns) {
+    add_numbers(column.place);
+    parts.push_back(rows_of_table(context, column, x));
+    next = column.place + 1;
+  }
+  add_numbers(x.shape()[1]);
+  return joined_outputs(parts);
+}
+
+void refuse_embedded(const SampleMeaning& data, const char* key, const char* why) {
+  for (size_t k = 0; k < data.table.codes.size(); ++k)
+    if (data.table.codes[k].embedded > 0)
+      fail_about(key, why, ", and column ", in_quotes(name_of_column(data.table, k)),
+                 " of the table is embedded; give it the kind one_hot, under columns of the data set");
+}
+
+}  // namespace neon
