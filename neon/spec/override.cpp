@@ -5,6 +5,7 @@
 #include <iterator>
 #include <optional>
 
+#include "neon/core/counted.h"
 #include "neon/core/message.h"
 #include "neon/core/registry.h"
 #include "neon/spec/default_name.h"
@@ -216,8 +217,8 @@ Setting& child(Setting& at, const Step& step, bool is_last) {
     Setting& list = is_object(at) && !at.path.empty() ? at.entries[0].value : at;
     if (!list.is_list()) refuse(shown_path(at), " is ", at.describe(), ", not a list, so it has no ", step.shown);
     if (step.index < list.items.size()) return list.items[step.index];
-    refuse(list.path, " has ", list.items.size(), " items, counted from 0 as the file has them: there is no ",
-           step.shown);
+    refuse(list.path, " has ", counted(int64_t(list.items.size()), "item"),
+           ", counted from 0 as the file has them: there is no ", step.shown);
   }
   Setting& inside = at.is_list() ? at : parameters(at, step.key);
   if (inside.is_list()) return item_called(inside, step.key);
@@ -267,6 +268,16 @@ Setting value_of(std::string_view written, bool object_expected) {
   return out;
 }
 
+// The value, or the first one inside of it, that an option gave; null without one.
+const Setting* first_given(const Setting& setting) {
+  if (setting.where.is_option()) return &setting;
+  for (const Setting& item : setting.items)
+    if (const Setting* const found = first_given(item)) return found;
+  for (const auto& entry : setting.entries)
+    if (const Setting* const found = first_given(entry.value)) return found;
+  return nullptr;
+}
+
 void apply(Setting& root, std::string_view assignment) {
   const Source checked(assignment, "text", YamlLimits().bytes);  // keys, too, must be text
   PathReader reader(assignment);
@@ -279,6 +290,8 @@ void apply(Setting& root, std::string_view assignment) {
   for (size_t i = 0; i + 1 < steps.size(); ++i) at = &child(*at, steps[i], false);
   if (steps.size() == 1 || steps.back().key != "type" || !change_class(*at, value)) {
     at = &child(*at, steps.back(), true);
+    if (const Setting* const lost = first_given(*at); lost && lost != at)
+      refuse("it replaces ", lost->path, ", which another --set before it gives; put this one first");
     value.set_paths(at->path);
     *at = std::move(value);
   }

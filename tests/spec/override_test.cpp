@@ -156,6 +156,22 @@ TEST_CASE("optimizers of a MultiOptimizer go by their names, wherever it lists t
              Contains("there is no 'defualt' in optimizer.MultiOptimizer; did you mean default?"));
 }
 
+TEST_CASE("a value that replaces what an override before it gave is refused") {
+  for (const auto& [first, second, lost] :
+       {std::tuple{"optimizer.learning_rate=0.5", "optimizer=RMSProp", "learning_rate"},
+        {"layers[0].nout=5", "layers[0]={Affine: 3}", "layers[0].Affine.nout"},
+        {"layers.fc1.nout=5", "layers=[Affine: 3]", "nout"}}) {
+    INFO(first << " " << second);
+    CHECK_THAT(message_of([&, a = first, b = second] {
+                 with({a, b});
+               }),
+               Contains(text("--set ", second, ": it replaces ")) && Contains(lost) &&
+                   Contains(", which another --set before it gives; put this one first"));
+  }
+  with({"optimizer=RMSProp", "optimizer.learning_rate=0.5"});
+  with({"epochs=3", "epochs=4"});
+}
+
 TEST_CASE("an unknown path is told, with what is near") {
   struct Case {
     const char *override, *message;
