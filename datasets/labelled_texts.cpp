@@ -8,6 +8,7 @@
 #include "datasets/same_file.h"
 #include "datasets/stratify.h"
 #include "datasets/text_file.h"
+#include "neon/core/counted.h"
 #include "neon/core/paths.h"
 
 namespace neon {
@@ -31,7 +32,12 @@ Vocabulary vocabulary_of_texts(const std::vector<LabelledText>& texts, const Lab
   const char* const between = params.unit == "words" ? " " : params.unit == "bpe" ? "\n" : "";
   std::string all;
   for (const LabelledText& one : texts) all += one.text + between;
-  return vocabulary_by(params, all, source, context, true);  // other texts have words that no training text has
+  Vocabulary out =
+      vocabulary_by(params, all, source, context, true);  // other texts have words that no training text has
+  if (out.size() < 2)
+    fail(ErrorKind::data, source, ": min_count: ", params.min_count, " and vocabulary_size: ", params.vocabulary_size,
+         " leave out all ", params.unit, " of the training texts; expected at least 1 of them");
+  return out;
 }
 
 class TextSplits {
@@ -156,6 +162,11 @@ void check_folder_params(const LabelledTextParams& params, const std::string& pa
          "leave test out, or move that folder elsewhere");
 }
 
+std::string warning_of_no_utf8(const std::string& first, int64_t count) {
+  return text(first, " begins no UTF-8 character; ", counted(count, "text"), count == 1 ? " is" : " are",
+              " no UTF-8, and words are taken as they are: letters look otherwise in UTF-8");
+}
+
 namespace {
 
 // Refuses characters that are no UTF-8, and warns of such words, by the text that has them.
@@ -167,13 +178,11 @@ void check_utf8(const LabelledTexts& all, const std::string& unit, const DataCon
     for (const LabelledText& one : *texts) {
       const std::string place = place_of_no_utf8(one.text);
       if (place.empty()) continue;
-      if (count++ == 0) first = text(one.place, ": ", place, " begins no UTF-8 character");
+      if (count++ == 0) first = text(one.place, ": ", place);
     }
   if (count > 0 && unit == name_of(TextUnit::character))
-    fail(ErrorKind::data, first, "; convert the text to UTF-8, or give unit: bytes");
-  if (count > 0)
-    context.warn(text(first, "; ", count, count == 1 ? " text is" : " texts are",
-                      " no UTF-8, and words are taken as they are: letters look otherwise in UTF-8"));
+    fail(ErrorKind::data, first, " begins no UTF-8 character; convert the text to UTF-8, or give unit: bytes");
+  if (count > 0) context.warn(warning_of_no_utf8(first, count));
 }
 
 }  // namespace

@@ -121,6 +121,9 @@ void check_folder_params(const LabelledTextParams& params, const std::string& pa
 // lose their last tokens.
 std::vector<int32_t> first_tokens(const Tokenizer& tokenizer, std::vector<int32_t> tokens, int64_t steps, bool several);
 
+// A warning of so many texts of words that are no UTF-8; `first` is the place in the first of them.
+std::string warning_of_no_utf8(const std::string& first, int64_t count);
+
 // The texts as tokens, padded. Training texts give vocabulary and classes; test texts are those of `given`, or a share
 // of its training texts.
 Data data_of_texts(LabelledTexts given, const LabelledTextParams& params, const DataContext& context);

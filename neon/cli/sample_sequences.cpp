@@ -59,10 +59,22 @@ struct GivenText {
   std::string_view text;
 };
 
+// Words may be no UTF-8; tokenizers of characters refuse these.
+void warn_of_no_utf8(const std::vector<GivenText>& texts, const StoredData& stored) {
+  int64_t count = 0;
+  std::string first;
+  for (const GivenText& one : texts) {
+    const std::string place = stored.vocabulary.unit == TextUnit::word ? place_of_no_utf8(one.text) : "";
+    if (!place.empty() && count++ == 0) first = text(one.place, ": ", place);
+  }
+  if (count > 0) print_warnings({warning_of_no_utf8(first, count)});
+}
+
 // Texts of `source` as samples.
 std::unique_ptr<SampleSource> samples_of_texts(const std::vector<GivenText>& texts, const std::string& source,
                                                const StoredData& stored) {
   const Tokenizer tokenizer(stored.vocabulary);
+  warn_of_no_utf8(texts, stored);
   std::vector<std::vector<int32_t>> encoded;
   int64_t longest = 0;
   for (const GivenText& one : texts) {

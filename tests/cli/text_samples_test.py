@@ -73,6 +73,20 @@ class TextSamples(Case):
         self.neon("predict", "f.safetensors", "texts/good", "-o", "texts/new.csv")
         self.neon("predict", "f.safetensors", "texts/good", "-o", "mine.txt", "--overwrite")
 
+    def test_words_that_are_no_utf8_are_told(self):
+        said = "begins no UTF-8 character; 1 text is no UTF-8, and words are taken as they are: letters look otherwise in UTF-8\n"
+        self.write("n.txt", b"good film\nfilm caf\xe9\n")
+        self.write("n.csv", b"text,label\nfilm caf\xe9,p\ngood,n\n")
+        self.assertIn("warning: n.txt:2: byte 8 (233), in line 1, " + said, self.neon("predict", "t.safetensors", "n.txt").err)
+        self.assertIn("warning: n.csv:2:1: byte 8 (233), in line 1, " + said, self.neon("predict", "t.safetensors", "n.csv").err)
+        self.assertIn(said, self.neon("eval", "t.safetensors", "n.csv").err)
+        self.assertNotIn("UTF-8", self.neon("predict", "t.safetensors", "lines.txt").err)
+
+    def test_a_vocabulary_has_a_word(self):
+        for key in "min_count=100", "vocabulary_size=1":
+            self.refused(3, "check", "t.yaml", "--set", "dataset." + key, says=[key.replace("=", ": "), " leave out all words of the training texts"])
+        self.neon("check", "t.yaml", "--set", "dataset.vocabulary_size=2")
+
     def test_the_tokens_of_a_checkpoint_stay(self):
         self.write("m.txt", "a b\n")
         before = self.read("t.safetensors")
