@@ -35,14 +35,6 @@ std::string four_digits(double value) {
 
 }  // namespace
 
-int64_t ColumnCode::width() const {
-  if (embedded > 0) return 1;
-  const int64_t own = kind == ColumnKind::category ? int64_t(categories.size())
-                      : kind == ColumnKind::date   ? (timed ? 7 : 5)
-                                                   : 1;
-  return own + (indicator ? 1 : 0);
-}
-
 int64_t width_of(const std::vector<ColumnCode>& codes) {
   int64_t out = 0;
   for (const ColumnCode& code : codes) out += code.width();
@@ -53,10 +45,6 @@ int64_t seen_width_of(const std::vector<ColumnCode>& codes) {
   int64_t out = 0;
   for (const ColumnCode& code : codes) out += code.seen_width();
   return out;
-}
-
-bool has_embedded(const std::vector<ColumnCode>& codes) {
-  return std::ranges::any_of(codes, [](const ColumnCode& code) { return code.embedded > 0; });
 }
 
 int64_t embedding_width(int64_t rows) {

@@ -37,7 +37,15 @@ struct ColumnCode {
   int64_t embedded = 0;     // numbers in a row of the table; 0: the column is not embedded
   bool operator==(const ColumnCode&) const = default;
 
-  int64_t width() const;
+  // Numbers of a sample.
+  int64_t width() const {
+    if (embedded > 0) return 1;
+    const int64_t of_date = timed ? 7 : 5;
+    const int64_t own = kind == ColumnKind::category ? int64_t(categories.size())
+                        : kind == ColumnKind::date   ? of_date
+                                                     : 1;
+    return own + (indicator ? 1 : 0);
+  }
   // The numbers that a net sees in their place.
   int64_t seen_width() const { return embedded > 0 ? embedded : width(); }
   // Rows of the table: category k has row k + 1.
@@ -56,7 +64,11 @@ struct ColumnCode {
 
 int64_t width_of(const std::vector<ColumnCode>& codes);
 int64_t seen_width_of(const std::vector<ColumnCode>& codes);
-bool has_embedded(const std::vector<ColumnCode>& codes);
+inline bool has_embedded(const std::vector<ColumnCode>& codes) {
+  for (const ColumnCode& code : codes)
+    if (code.embedded > 0) return true;
+  return false;
+}
 // Numbers in a row of a table of so many rows: 1.6 rows^0.56, as fastai has it, at most 600.
 int64_t embedding_width(int64_t rows);
 constexpr int64_t kMostWidth = 65536;  // of a row of a table
