@@ -30,11 +30,12 @@ CsvReader::CsvReader(std::string_view text, char delimiter, std::string name, si
 }
 
 int64_t CsvReader::line(size_t at) const {
+  const char *const begin = text_.data(), *const end = begin + std::min(at, text_.size());
   int64_t out = 1;
-  for (size_t i = 0; i < at;) {
-    const size_t length = line_end_length(text_.substr(i));
-    out += length > 0 && i + length <= at;
-    i += std::max<size_t>(length, 1);
+  for (const char* i = begin; (i = find_first_of(i, end, '\n', '\r')) < end;) {
+    i += line_end_length(text_.substr(size_t(i - begin)));
+    if (i > end) break;  // `at` is within a line end
+    ++out;
   }
   return out;
 }
