@@ -14,6 +14,7 @@
 // What the driver gives belongs to the GPU that the thread uses then, and is taken back, or used, in its name only.
 #include <cuda.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -232,7 +233,7 @@ NEON_FAKE cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUst
 }
 NEON_FAKE cuMemsetD8Async(CUdeviceptr at, unsigned char value, size_t bytes, CUstream stream) {
   constexpr size_t kOfFaults = 64;
-  std::memset(host(at), value, bytes);
+  std::memset(host(at), value, std::min(bytes, kOfFaults));
   if (bytes > kOfFaults)
     std::memset(static_cast<char*>(host(at)) + kOfFaults, int(setting("FAKE_CUDA_FILL", value)), bytes - kOfFaults);
   return sent_to(stream);
