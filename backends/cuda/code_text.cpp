@@ -116,6 +116,11 @@ std::string CodeText::pack_type(Value value, int width) const {
   return text("Pack<", device_type(type(value).dtype), ", ", width, ">");
 }
 
+std::string CodeText::element(Value value, const std::string& index) {
+  return text("(static_cast<const ", device_type(type(value).dtype), "*>(", address(value), ") + (", first_row(value),
+              index, "))");
+}
+
 std::string CodeText::pack(Value value, const std::string& index, int width) {
   return text("pack_at<", device_type(type(value).dtype), ", ", width, ">(", address(value), ", ", first_row(value),
               index, ")");

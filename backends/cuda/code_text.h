@@ -51,6 +51,8 @@ class CodeText {
   // The type of `width` neighbouring elements as they lie in memory, and a call that returns those from `index` on.
   std::string pack_type(Value value, int width) const;
   std::string pack(Value value, const std::string& index, int width);
+  // The address of an element that is read.
+  std::string element(Value value, const std::string& index);
   // Parameter that holds the memory of a value.
   std::string address(Value value);
   // Elements by which an input's first row moves what is read of it; 0 for all that begin where their memory does.

@@ -14,22 +14,89 @@ constexpr int kColumnsBefore = (Case::filter_columns - 1) / Case::column_stride;
 template <typename Case>
 constexpr int kSeeingColumns = kColumnsBefore<Case> + (Case::strip - 1) / Case::column_stride + 1;
 
-// The convolution. fetch(r, j) reads row r, counted from the first that row 0 of the results sees, of column j of the
-// strip; give(p, t, sums) takes result t of row p. Rows from `first` up to `ends`; rounds of kOpenRows are whole, as
-// the compiler would move what is fetched for the next row behind an exit, next to its use.
-template <typename Case, typename Packed, typename R, int kTaps, int kWidth, typename Fetch, typename Give>
-__device__ __forceinline__ void depthwise(const R (&filter)[kTaps][kWidth], int first, int ends, Fetch fetch,
+// Where a pack of numbers lies; those of a place outside are 0.
+struct Place {
+  const void* at;
+  bool inside;
+};
+
+// What a thread has asked for: kPacks packs of each group of rows, kAhead groups before it takes them. One group waits
+// in registers; several wait in shared memory, where copies put them that need no register.
+template <typename Packed, int kPacks, int kAhead>
+class Awaited {
+ public:
+  // `room` is for kAhead + 1 groups of all threads.
+  __device__ explicit Awaited(void* room)
+      : first_(u32(__cvta_generic_to_shared(static_cast<Packed*>(room) + threadIdx.x))), free_(first_) {}
+  __device__ __forceinline__ void ask(const Place (&places)[kPacks]) {
+#pragma unroll
+    for (int k = 0; k < kPacks; ++k)
+      asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(free_ + k * kStep), "l"(places[k].at),
+                   "n"(kBytes), "r"(places[k].inside ? kBytes : 0)
+                   : "memory");
+    asm volatile("cp.async.commit_group;" ::: "memory");
+    free_ = after(free_);
+  }
+  // The group that was asked for kAhead groups ago lies behind the free one.
+  __device__ __forceinline__ void take(Packed (&now)[kPacks]) {
+    asm volatile("cp.async.wait_group %0;" ::"n"(kAhead - 1) : "memory");
+    const u32 from = after(free_);
+#pragma unroll
+    for (int k = 0; k < kPacks; ++k) now[k].words = words_at<decltype(now[k].words)>(from + k * kStep);
+  }
+  // After the last: nothing is under way any more.
+  __device__ __forceinline__ void end() { asm volatile("cp.async.wait_group 0;" ::: "memory"); }
+
+ private:
+  static constexpr int kBytes = sizeof(Packed), kStep = kThreads * kBytes, kGroup = kPacks * kStep;
+  __device__ __forceinline__ u32 after(u32 group) const {
+    return group == first_ + kAhead * kGroup ? first_ : group + kGroup;
+  }
+  template <typename W>
+  static __device__ __forceinline__ W words_at(u32 from) {
+    return *static_cast<const W*>(__cvta_shared_to_generic(from));
+  }
+  const u32 first_;
+  u32 free_;
+};
+template <typename Packed, int kPacks>
+class Awaited<Packed, kPacks, 1> {
+ public:
+  __device__ explicit Awaited(void*) {}
+  __device__ __forceinline__ void ask(const Place (&places)[kPacks]) {
+#pragma unroll
+    for (int k = 0; k < kPacks; ++k) {
+      next_[k].words = {};
+      if (places[k].inside) next_[k].words = static_cast<const Packed*>(places[k].at)->words;
+    }
+  }
+  __device__ __forceinline__ void take(Packed (&now)[kPacks]) {
+#pragma unroll
+    for (int k = 0; k < kPacks; ++k) now[k].words = next_[k].words;
+  }
+  __device__ __forceinline__ void end() {}
+
+ private:
+  Packed next_[kPacks];
+};
+
+// The convolution. at(r, j) is the place of row r, counted from the first that row 0 of the results sees, of column j
+// of the strip; give(p, t, sums) takes result t of row p. Rows from `first` up to `ends`; rounds of kOpenRows are
+// whole, as the compiler would move what is fetched for the next row behind an exit, next to its use.
+template <typename Case, typename Packed, typename R, int kTaps, int kWidth, typename At, typename Give>
+__device__ __forceinline__ void depthwise(const R (&filter)[kTaps][kWidth], int first, int ends, void* room, At at,
                                           Give give) {
-  constexpr int kOpen = kOpenRows<Case>, kSeen = kSeenColumns<Case>;
+  constexpr int kOpen = kOpenRows<Case>, kSeen = kSeenColumns<Case>, kPacks = Case::row_stride * kSeen;
   R sums[kOpen][Case::strip][kWidth];
-  Packed next[Case::row_stride][kSeen];
-  const auto load = [&](int group) {
+  Awaited<Packed, kPacks, Case::ahead> awaited(room);
+  const auto ask = [&](int group) {
+    Place places[kPacks];
 #pragma unroll
-    for (int v = 0; v < Case::row_stride; ++v)
-#pragma unroll
-      for (int j = 0; j < kSeen; ++j) next[v][j] = fetch(group * Case::row_stride + v, j);
+    for (int k = 0; k < kPacks; ++k) places[k] = at(group * Case::row_stride + k / kSeen, k % kSeen);
+    awaited.ask(places);
   };
-  load(first);
+#pragma unroll
+  for (int k = 0; k < Case::ahead; ++k) ask(first + k);
   for (int begin = first; begin < ends + kOpen - 1; begin += kOpen) {
 #pragma unroll
     for (int a = 0; a < kOpen; ++a) {
@@ -38,18 +105,15 @@ __device__ __forceinline__ void depthwise(const R (&filter)[kTaps][kWidth], int 
       for (int t = 0; t < Case::strip; ++t)
 #pragma unroll
         for (int e = 0; e < kWidth; ++e) sums[a][t][e] = R(0);
-      Packed now[Case::row_stride][kSeen];
-#pragma unroll
-      for (int v = 0; v < Case::row_stride; ++v)
-#pragma unroll
-        for (int j = 0; j < kSeen; ++j) now[v][j] = next[v][j];
-      load(group + 1);
+      Packed now[kPacks];
+      awaited.take(now);
+      ask(group + Case::ahead);
 #pragma unroll
       for (int v = 0; v < Case::row_stride; ++v)
 #pragma unroll
         for (int j = 0; j < kSeen; ++j) {
           R x[kWidth];
-          unpack<R>(now[v][j], x);
+          unpack<R>(now[v * kSeen + j], x);
 #pragma unroll
           for (int k = 0; k < kOpen; ++k) {
             const int r = v + k * Case::row_stride;
@@ -69,12 +133,14 @@ __device__ __forceinline__ void depthwise(const R (&filter)[kTaps][kWidth], int 
       for (int t = 0; t < Case::strip; ++t) give(group - (kOpen - 1), t, sums[(a + 1) % kOpen][t]);
     }
   }
+  awaited.end();
 }
 
-// The gradient of the image. fetch(p, j) reads row p of the results' gradient, of the j-th column that sees the strip;
-// give(p, v, t, sums) takes column t of the v-th row that is the first of row p's windows. `first` and `ends` are p.
-template <typename Case, typename Packed, typename R, int kTaps, int kWidth, typename Fetch, typename Give>
-__device__ __forceinline__ void depthwise_data(const R (&filter)[kTaps][kWidth], int first, int ends, Fetch fetch,
+// The gradient of the image. at(p, j) is the place of row p of the results' gradient, of the j-th column that sees the
+// strip; give(p, v, t, sums) takes column t of the v-th row that is the first of row p's windows. `first` and `ends`
+// are p.
+template <typename Case, typename Packed, typename R, int kTaps, int kWidth, typename At, typename Give>
+__device__ __forceinline__ void depthwise_data(const R (&filter)[kTaps][kWidth], int first, int ends, void* room, At at,
                                                Give give) {
   constexpr int kOpen = kOpenRows<Case>, kSlots = kOpen * Case::row_stride, kSeeing = kSeeingColumns<Case>;
   R sums[kSlots][Case::strip][kWidth];
@@ -84,12 +150,15 @@ __device__ __forceinline__ void depthwise_data(const R (&filter)[kTaps][kWidth],
     for (int t = 0; t < Case::strip; ++t)
 #pragma unroll
       for (int e = 0; e < kWidth; ++e) sums[y][t][e] = R(0);
-  Packed next[kSeeing];
-  const auto load = [&](int group) {
+  Awaited<Packed, kSeeing, Case::ahead> awaited(room);
+  const auto ask = [&](int group) {
+    Place places[kSeeing];
 #pragma unroll
-    for (int j = 0; j < kSeeing; ++j) next[j] = fetch(group, j);
+    for (int j = 0; j < kSeeing; ++j) places[j] = at(group, j);
+    awaited.ask(places);
   };
-  load(first - (kOpen - 1));
+#pragma unroll
+  for (int k = 0; k < Case::ahead; ++k) ask(first - (kOpen - 1) + k);
   for (int begin = first - (kOpen - 1); begin < ends; begin += kOpen) {
 #pragma unroll
     for (int a = 0; a < kOpen; ++a) {
@@ -102,9 +171,8 @@ __device__ __forceinline__ void depthwise_data(const R (&filter)[kTaps][kWidth],
 #pragma unroll
           for (int e = 0; e < kWidth; ++e) sums[a * Case::row_stride + v][t][e] = R(0);
       Packed now[kSeeing];
-#pragma unroll
-      for (int j = 0; j < kSeeing; ++j) now[j] = next[j];
-      load(group + 1);
+      awaited.take(now);
+      ask(group + Case::ahead);
 #pragma unroll
       for (int j = 0; j < kSeeing; ++j) {
         R y[kWidth];
@@ -127,14 +195,16 @@ __device__ __forceinline__ void depthwise_data(const R (&filter)[kTaps][kWidth],
         for (int t = 0; t < Case::strip; ++t) give(group, v, t, sums[((a + 1) * Case::row_stride + v) % kSlots][t]);
     }
   }
+  awaited.end();
 }
 
-// Adds the gradient of the filter to `sums`: fetch(r, j) as of the convolution, and fetch_y(p, t) reads the results'
+// Adds the gradient of the filter to `sums`: at(r, j) as of the convolution, and at_y(p, t) is a place in the results'
 // gradient.
-template <typename Case, typename Packed, typename R, int kTaps, int kWidth, typename Fetch, typename FetchY>
-__device__ __forceinline__ void depthwise_filter(R (&sums)[kTaps][kWidth], int first, int ends, Fetch fetch,
-                                                 FetchY fetch_y) {
-  constexpr int kOpen = kOpenRows<Case>, kSeen = kSeenColumns<Case>;
+template <typename Case, typename Packed, typename R, int kTaps, int kWidth, typename At, typename AtY>
+__device__ __forceinline__ void depthwise_filter(R (&sums)[kTaps][kWidth], int first, int ends, void* room, At at,
+                                                 AtY at_y) {
+  constexpr int kOpen = kOpenRows<Case>, kSeen = kSeenColumns<Case>, kImage = Case::row_stride * kSeen;
+  constexpr int kPacks = kImage + Case::strip;
   R y[kOpen][Case::strip][kWidth];
 #pragma unroll
   for (int a = 0; a < kOpen; ++a)
@@ -142,34 +212,32 @@ __device__ __forceinline__ void depthwise_filter(R (&sums)[kTaps][kWidth], int f
     for (int t = 0; t < Case::strip; ++t)
 #pragma unroll
       for (int e = 0; e < kWidth; ++e) y[a][t][e] = R(0);
-  Packed next[Case::row_stride][kSeen], next_y[Case::strip];
-  const auto load = [&](int group) {
+  Awaited<Packed, kPacks, Case::ahead> awaited(room);
+  const auto ask = [&](int group) {
+    Place places[kPacks];
 #pragma unroll
-    for (int t = 0; t < Case::strip; ++t) next_y[t] = fetch_y(group, t);
+    for (int k = 0; k < kImage; ++k) places[k] = at(group * Case::row_stride + k / kSeen, k % kSeen);
 #pragma unroll
-    for (int v = 0; v < Case::row_stride; ++v)
-#pragma unroll
-      for (int j = 0; j < kSeen; ++j) next[v][j] = fetch(group * Case::row_stride + v, j);
+    for (int t = 0; t < Case::strip; ++t) places[kImage + t] = at_y(group, t);
+    awaited.ask(places);
   };
-  load(first);
+#pragma unroll
+  for (int k = 0; k < Case::ahead; ++k) ask(first + k);
   for (int begin = first; begin < ends + kOpen - 1; begin += kOpen) {
 #pragma unroll
     for (int a = 0; a < kOpen; ++a) {
       const int group = begin + a;
+      Packed now[kPacks];
+      awaited.take(now);
+      ask(group + Case::ahead);
 #pragma unroll
-      for (int t = 0; t < Case::strip; ++t) unpack<R>(next_y[t], y[a][t]);
-      Packed now[Case::row_stride][kSeen];
-#pragma unroll
-      for (int v = 0; v < Case::row_stride; ++v)
-#pragma unroll
-        for (int j = 0; j < kSeen; ++j) now[v][j] = next[v][j];
-      load(group + 1);
+      for (int t = 0; t < Case::strip; ++t) unpack<R>(now[kImage + t], y[a][t]);
 #pragma unroll
       for (int v = 0; v < Case::row_stride; ++v)
 #pragma unroll
         for (int j = 0; j < kSeen; ++j) {
           R x[kWidth];
-          unpack<R>(now[v][j], x);
+          unpack<R>(now[v * kSeen + j], x);
 #pragma unroll
           for (int k = 0; k < kOpen; ++k) {
             const int r = v + k * Case::row_stride;
@@ -186,6 +254,7 @@ __device__ __forceinline__ void depthwise_filter(R (&sums)[kTaps][kWidth], int f
         }
     }
   }
+  awaited.end();
 }
 
 // The sum of `count` numbers that lie `step` apart.

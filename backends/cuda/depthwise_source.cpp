@@ -16,6 +16,8 @@ constexpr int64_t kMostPlaces = 7;  // of a filter along an axis
 constexpr int64_t kMostStride = 3;
 constexpr int64_t kMostRegisters = 114;  // of 128, for sums, filters and what is read
 constexpr int64_t kRowsOfStart = 2;      // in whose time a thread reads its filters
+constexpr int64_t kAhead = 2;            // groups of rows that are asked for before they are taken
+constexpr int64_t kLeastCopy = 4;        // bytes of a copy to shared memory
 constexpr int64_t kShareOfSet = 16;      // shares of a filter's gradient that one block adds up
 
 struct Shapes {
@@ -43,20 +45,23 @@ class DepthwiseWriter {
         code_(context, DType::f32),
         processors_(context.processors) {
     choose_width_and_strip();
+    choose_ahead(context.arch);
   }
 
   Source run() {
     const ConvolutionKind kind = kernel_.convolution();
-    const std::string body = kind == ConvolutionKind::forward    ? convolution()
-                             : kind == ConvolutionKind::by_input ? data_gradient()
-                                                                 : filter_gradient();
-    const std::string sizes = text("struct Case {\n  static constexpr int filter_rows = ", windows_.size[0],
-                                   ", filter_columns = ", windows_.size[1], ", row_stride = ", windows_.strides[0],
-                                   ", column_stride = ", windows_.strides[1], ", strip = ", strip_, ";\n};\n");
+    std::string body = text("  void* const room = ", room_bytes_ ? "shared_memory" : "nullptr", ";\n");
+    if (room_bytes_) body = "  extern __shared__ uint4 shared_memory[];\n" + body;
+    body += kind == ConvolutionKind::forward ? convolution() : to_image() ? data_gradient() : filter_gradient();
+    const std::string sizes =
+        text("struct Case {\n  static constexpr int filter_rows = ", windows_.size[0],
+             ", filter_columns = ", windows_.size[1], ", row_stride = ", windows_.strides[0],
+             ", column_stride = ", windows_.strides[1], ", strip = ", strip_, ", ahead = ", ahead_, ";\n};\n");
     Source out = kernel_source(code_, DType::f32, std::string(depthwise_text, depthwise_text_size) + sizes, body,
                                blocks_, text("kThreads, ", kBlocksOfProcessor));
     out.partial_bytes = partial_bytes_;
     out.tickets = tickets_;
+    out.shared_bytes = room_bytes_;
     return out;
   }
 
@@ -69,17 +74,20 @@ class DepthwiseWriter {
   bool to_image() const { return kernel_.convolution() == ConvolutionKind::by_input; }
   int64_t open_rows() const { return quotient_up(windows_.size[0], windows_.strides[0]); }
 
-  // Registers for what a thread keeps of so many channels and columns: sums, filters, and what it has read of a row
-  // and of the next.
-  int64_t registers(int64_t width, int64_t strip) const {
+  int64_t pack_bytes(int64_t width) const { return width * int64_t(size_of(code_.type(kernel_.inputs[0]).dtype)); }
+
+  // Packs that a thread reads of a group of rows.
+  int64_t packs_of_group(int64_t strip) const {
     const int64_t stride = windows_.strides[1], seen = (strip - 1) * stride + windows_.size[1];
-    const int64_t seeing = (windows_.size[1] - 1) / stride + (strip - 1) / stride + 1;
-    const ConvolutionKind kind = kernel_.convolution();
-    int64_t packs = to_image() ? seeing : windows_.strides[0] * seen;
-    if (kind == ConvolutionKind::by_filters) packs += strip;
-    const int64_t of_pack = quotient_up(width * int64_t(size_of(code_.type(kernel_.inputs[0]).dtype)), 4);
+    if (to_image()) return (windows_.size[1] - 1) / stride + (strip - 1) / stride + 1;
+    return windows_.strides[0] * seen + (kernel_.convolution() == ConvolutionKind::by_filters ? strip : 0);
+  }
+
+  // Registers for what a thread keeps of so many channels and columns: sums, filters, and what it has read of a group
+  // of rows and of the next.
+  int64_t registers(int64_t width, int64_t strip) const {
     const int64_t sums = open_rows() * (to_image() ? windows_.strides[0] : 1) * strip * width;
-    return sums + places() * width + 2 * packs * of_pack;
+    return sums + places() * width + 2 * packs_of_group(strip) * quotient_up(pack_bytes(width), 4);
   }
 
   // As many neighbouring channels and columns as registers hold.
@@ -91,6 +99,15 @@ class DepthwiseWriter {
         width_ = width, strip_ = quotient_up(columns, stride) * stride;
         if (width <= most && channels % width == 0 && registers(width_, strip_) <= kMostRegisters) return;
       }
+  }
+
+  // How many groups of rows a thread asks for before it takes them: several where shared memory has room for them. The
+  // gradient of the filter multiplies more than it reads, and gains nothing.
+  void choose_ahead(int arch) {
+    if (kernel_.convolution() == ConvolutionKind::by_filters || arch < kLeastTensorArch) return;
+    const int64_t bytes = (kAhead + 1) * packs_of_group(strip_) * pack_bytes(width_) * kThreads;
+    if (pack_bytes(width_) < kLeastCopy || bytes > most_held(arch, DType::f32)) return;
+    ahead_ = kAhead, room_bytes_ = bytes;
   }
 
   // The rows of a thread: as many as make the turns of those that run at the same time shortest, where each turn begins
@@ -132,13 +149,12 @@ class DepthwiseWriter {
                 places(), "][(k * ", width_, " + e) / ", places(), "] = numbers[e];\n  }\n");
   }
 
-  // A lambda that reads the pack at (n, `row`, `column`, c) of an array, 0 where not `inside`.
-  std::string fetch(const char* name, const char* arguments, Value value, const Shape& shape, const std::string& row,
-                    const std::string& column, const std::string& inside) {
+  // A lambda of the place of the pack at (n, `row`, `column`, c) of an array, outside where not `inside`.
+  std::string at(const char* name, const char* arguments, Value value, const Shape& shape, const std::string& row,
+                 const std::string& column, const std::string& inside) {
     return text("  const auto ", name, " = [&](", arguments, ") {\n    const int row = ", row, ", column = ", column,
-                ";\n    ", code_.pack_type(value, width_), " numbers;\n    numbers.words = {};\n    if (", inside,
-                " && u32(column) < ", shape[2], "u) numbers = ", code_.pack(value, place(shape), width_),
-                ";\n    return numbers;\n  };\n");
+                ";\n    const bool inside = ", inside, " && u32(column) < ", shape[2], "u;\n    return Place{",
+                code_.element(value, text("(inside ? ", place(shape), " : 0)")), ", inside};\n  };\n");
   }
   static std::string place(const Shape& shape) {
     return text("((", index_type(shape.elements()), "(n) * ", shape[1], " + row) * ", shape[2], " + column) * ",
@@ -147,11 +163,10 @@ class DepthwiseWriter {
 
   // Reads of the image's rows that windows `first` up to `ends` see.
   std::string fetch_image(Value x) {
-    return text("  const int left = strip * ", strip_ * windows_.strides[1], " - ", windows_.before[1],
-                ", limit = max(min(", shapes_.x[1], ", (ends - 1) * ", windows_.strides[0], " + ",
-                windows_.size[0] - windows_.before[0], "), 0);\n",
-                fetch("fetch", "int r, int j", x, shapes_.x, text("r - ", windows_.before[0]), "left + j",
-                      "u32(row) < u32(limit)"));
+    return text(
+        "  const int left = strip * ", strip_ * windows_.strides[1], " - ", windows_.before[1], ", limit = max(min(",
+        shapes_.x[1], ", (ends - 1) * ", windows_.strides[0], " + ", windows_.size[0] - windows_.before[0], "), 0);\n",
+        at("at", "int r, int j", x, shapes_.x, text("r - ", windows_.before[0]), "left + j", "u32(row) < u32(limit)"));
   }
 
   std::string convolution() {
@@ -171,7 +186,7 @@ class DepthwiseWriter {
                 "; ++e) numbers[e] = sums[e];\n", end, "    ",
                 code_.store_pack(kernel_.outputs[0], place(shapes_.y), width_, "numbers"),
                 ";\n  };\n  depthwise<Case, ", code_.pack_type(kernel_.inputs[0], width_),
-                ">(filter, first, ends, fetch, give);\n");
+                ">(filter, first, ends, room, at, give);\n");
   }
 
   // Rows and columns are counted from the first at or before 0 that is the first of a window's.
@@ -183,14 +198,14 @@ class DepthwiseWriter {
     choose_rows(groups, quotient_up(shapes_.x[2] + beside, strip_), threads_at_once() / packs());
     return text(
         coordinates(), "  const int ends = min(first + ", rows_, ", ", groups, ") + ", row0, ";\n", filter(),
-        fetch("fetch", "int p, int j", kernel_.inputs[0], shapes_.y, "p",
-              text("strip * ", strip_ / column_stride, " + ", column0, " - kColumnsBefore<Case> + j"),
-              text("row < ends && u32(row) < ", shapes_.y[1], "u")),
+        at("at", "int p, int j", kernel_.inputs[0], shapes_.y, "p",
+           text("strip * ", strip_ / column_stride, " + ", column0, " - kColumnsBefore<Case> + j"),
+           text("row < ends && u32(row) < ", shapes_.y[1], "u")),
         "  const auto give = [&](int p, int v, int t, const R (&sums)[", width_, "]) {\n    const int row = p * ",
         row_stride, " - ", windows_.before[0], " + v, column = strip * ", strip_, " - ", beside,
         " + t;\n    if (u32(row) >= ", shapes_.x[1], "u || u32(column) >= ", shapes_.x[2], "u) return;\n    ",
         code_.store_pack(kernel_.outputs[0], place(shapes_.x), width_, "sums"), ";\n  };\n  depthwise_data<Case, ",
-        code_.pack_type(kernel_.inputs[0], width_), ">(filter, first + ", row0, ", ends, fetch, give);\n");
+        code_.pack_type(kernel_.inputs[0], width_), ">(filter, first + ", row0, ", ends, room, at, give);\n");
   }
 
   // Blocks have a bundle of packs each, and share its rows. The last block of a set of them adds up what they have, and
@@ -217,10 +232,9 @@ class DepthwiseWriter {
         "  const int strip = item % ", strips_, ", first = item / ", strips_, " % ", shares_, " * ", rows_,
         ", n = item / ", strips_ * shares_, ", ends = min(first + ", rows_, ", ", rows, ");\n",
         fetch_image(kernel_.inputs[0]),
-        fetch("fetch_y", "int p, int t", kernel_.inputs[1], shapes_.y, "p", text("strip * ", strip_, " + t"),
-              "row < ends"),
+        at("at_y", "int p, int t", kernel_.inputs[1], shapes_.y, "p", text("strip * ", strip_, " + t"), "row < ends"),
         "  depthwise_filter<Case, ", code_.pack_type(kernel_.inputs[0], width_),
-        ">(sums, first, ends, fetch, fetch_y);\n  }\n", add_up());
+        ">(sums, first, ends, room, at, at_y);\n  }\n", add_up());
   }
 
   std::string add_up() {
@@ -251,7 +265,7 @@ class DepthwiseWriter {
   CodeText code_;
   const int64_t processors_;
   int width_ = 1, tickets_ = 1;
-  int64_t strip_ = 1, strips_ = 1, rows_ = 1, shares_ = 1, blocks_ = 1;
+  int64_t ahead_ = 1, room_bytes_ = 0, strip_ = 1, strips_ = 1, rows_ = 1, shares_ = 1, blocks_ = 1;
   size_t partial_bytes_ = 0;
 };
 

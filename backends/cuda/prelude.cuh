@@ -142,11 +142,39 @@ template <typename R, typename T, int kCount>
 __device__ __forceinline__ void get_all(const void* p, i64 i, R (&out)[kCount]) {
   unpack<R>(pack_at<T, kCount>(p, i), out);
 }
+// Two neighbours of 16 bits as one word: two writes to a union would go through the thread's memory.
+template <typename T, typename R>
+__device__ __forceinline__ u32 word_of(R first, R second) {
+  return u32(Stored<T>::from(first).bits) | u32(Stored<T>::from(second).bits) << 16;
+}
+#if __CUDA_ARCH__ >= 800
+template <>
+__device__ __forceinline__ u32 word_of<f16, float>(float first, float second) {
+  u32 y;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(y) : "f"(second), "f"(first));
+  return y;
+}
+template <>
+__device__ __forceinline__ u32 word_of<bf16, float>(float first, float second) {
+  u32 y;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(y) : "f"(second), "f"(first));
+  return y;
+}
+#endif
 template <typename T, typename R, int kCount>
 __device__ __forceinline__ Pack<T, kCount> packed(const R (&from)[kCount]) {
   Pack<T, kCount> x;
+  if constexpr (sizeof(T) == 2 && kCount > 1) {
+    u32 pairs[kCount / 2];
 #pragma unroll
-  for (int j = 0; j < kCount; ++j) x.at[j] = Stored<T>::from(from[j]);
+    for (int j = 0; j < kCount / 2; ++j) pairs[j] = word_of<T>(from[2 * j], from[2 * j + 1]);
+    if constexpr (kCount == 2) x.words = pairs[0];
+    else if constexpr (kCount == 4) x.words = {pairs[0], pairs[1]};
+    else x.words = {pairs[0], pairs[1], pairs[2], pairs[3]};
+  } else {
+#pragma unroll
+    for (int j = 0; j < kCount; ++j) x.at[j] = Stored<T>::from(from[j]);
+  }
   return x;
 }
 // One access, whatever the compiler makes of the union; it may not move reads of memory beyond it.

@@ -3,9 +3,11 @@
 #include <regex>
 #include <set>
 
+#include "backends/cuda/compile.h"
 #include "backends/cuda/op_source.h"
 #include "backends/elementwise/kernels.h"
 #include "backends/graph/expression.h"
+#include "backends/graph/windows.h"
 #include "layers/layer.h"
 #include "tests/backends/cuda/quick_compile.h"
 #include "tests/backends/cuda/wide_cases.h"
@@ -16,6 +18,7 @@
 #include "tests/backends/op_cases.h"
 #include "tests/backends/pooled_cases.h"
 #include "tests/backends/prologue_cases.h"
+#include "tests/support/variable.h"
 
 using namespace neon;
 using namespace neon::test;
@@ -238,6 +241,26 @@ TEST_CASE("max pooling in 16 bits goes along strips of windows, where they overl
   strips(DType::f16, {128, 30, 30, 255}, 3, 1, "where[e] = at");
   strips(DType::f32, {128, 30, 30, 256}, 3, 1, "where[e] = at");
   check_compiles(sources);
+}
+
+// Of what an array holds in a thread's memory ptxas brings all into registers, or nothing.
+TEST_CASE("kernels of depthwise convolutions keep numbers in registers, and have images copied ahead") {
+  const neon_test::Variable cache("NEON_CACHE_DIR", "/dev/null");
+  constexpr int kWithoutCode = 92;  // for this there is PTX alone
+  const Windows windows = {.size = {3, 3}, .strides = {1, 1}, .before = {1, 1}, .after = {1, 1}, .dilation = {1, 1}};
+  for (DType dtype : {DType::f16, DType::bf16}) {
+    INFO(name_of(dtype));
+    Graph graph;
+    const Value x = graph.input("x", dtype, {8, 56, 56, 144}), w = graph.input("w", dtype, {144, 3, 3, 1});
+    graph.output("y", convolution(graph, x, w, windows, 144));
+    graph.output("gradient", deconvolution(graph, x, w, windows, 144, {56, 56}));
+    const std::vector<std::string> codes = cuda::compile_sources(sources_of(graph), kWithoutCode);
+    CHECK(codes.size() == 2);
+    for (const std::string& code : codes) {
+      CHECK(code.find(".local") == code.npos);
+      CHECK(code.find("cp.async") != code.npos);
+    }
+  }
 }
 
 TEST_CASE("a kernel that writes into a concatenation finds its rows there") {
