@@ -102,11 +102,6 @@ std::string CodeText::gathered(Value value, Value indices, const std::string& pl
   return text(looked_up(indices, place, type(value).shape[0]), " * ", stride, "ll + ", rest);
 }
 
-std::string CodeText::gather(Value value, Value indices, const std::string& place, int64_t stride,
-                             const std::string& rest) {
-  return load(value, gathered(value, indices, place, stride, rest));
-}
-
 std::string CodeText::load_pack(Value value, const std::string& index, int width, const std::string& out) {
   return text("get_all<R, ", device_type(type(value).dtype), ", ", width, ">(", address(value), ", ", first_row(value),
               index, ", ", out, ")");
@@ -209,7 +204,7 @@ std::string CodeText::scalar_value(const Instruction& i, RegisterName input) {
                   kRecordScalars + context_.scalars.emplace(i.name, int(context_.scalars.size())).first->second,
                   "])))");
     case Instruction::Kind::load:
-      return i.index ? gather(i.value, i.index, "0", i.strides[0], "0") : load(i.value, text(i.first));
+      return load(i.value, i.index ? gathered(i.value, i.index, "0", i.strides[0], "0") : text(i.first));
     case Instruction::Kind::uniform: return uniform(i, "0");
     case Instruction::Kind::iota: return "R(0)";
     default: return call(i, input);

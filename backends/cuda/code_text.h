@@ -39,9 +39,7 @@ class CodeText {
   std::string integer(Value value, const std::string& index);
   // The row below `limit` that element `place` of `indices` names; one that does not exist is noted.
   std::string looked_up(Value indices, const std::string& place, int64_t limit);
-  // Element `rest` of the row of `stride` elements that element `place` of `indices` names.
-  std::string gather(Value value, Value indices, const std::string& place, int64_t stride, const std::string& rest);
-  // The index of that element.
+  // The index of element `rest` of the row of `stride` elements that element `place` of `indices` names.
   std::string gathered(Value value, Value indices, const std::string& place, int64_t stride, const std::string& rest);
   // A call that reads `width` neighbouring elements from `index` on into the array `out` of R; one that writes them.
   std::string load_pack(Value value, const std::string& index, int width, const std::string& out);

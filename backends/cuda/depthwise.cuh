@@ -20,8 +20,8 @@ struct Place {
   bool inside;
 };
 
-// What a thread has asked for: kPacks packs of each group of rows, kAhead groups before it takes them. One group waits
-// in registers; several wait in shared memory, where copies put them that need no register.
+// Packs that a thread asks for kAhead groups of rows before it takes them, kPacks of each group. One group waits in
+// registers; several wait in shared memory, where copies put them that need no register.
 template <typename Packed, int kPacks, int kAhead>
 class Awaited {
  public:

@@ -60,9 +60,7 @@ std::string SegmentElements::value(int reg) const {
     if (i.spread)
       return text("get<R, ", device_type(code_.type(i.value).dtype), ">(",
                   spread_pack(code_, i, segment_.domain, 1, [this](int axis) { return coordinate(axis); }), ".at, 0)");
-    if (!i.index) return code_.load(i.value, placed(i));
-    return code_.gather(i.value, i.index, segment_.domain[0] > 1 ? coordinate(0) : "0", i.strides[0],
-                        position(i.strides, true));
+    return code_.load(i.value, pack_place(i));
   }
   if (i.kind == Instruction::Kind::iota) return text("R(", segment_.domain[i.axis] > 1 ? coordinate(i.axis) : "0", ")");
   if (i.kind == Instruction::Kind::uniform && i.reach != Reach::scalar)
@@ -88,8 +86,8 @@ std::string SegmentElements::totals(Reach reach, int level, const char* indent) 
   return out;
 }
 
-// The place at which a pack of neighbouring elements begins.
-std::string SegmentElements::pack_place(const Instruction& i) {
+// The place of an element, or of the first of a pack.
+std::string SegmentElements::pack_place(const Instruction& i) const {
   return i.index ? code_.gathered(i.value, i.index, segment_.domain[0] > 1 ? coordinate(0) : "0", i.strides[0],
                                   position(i.strides, true))
                  : placed(i);

@@ -37,7 +37,7 @@ class SegmentElements : public SegmentSpread {
  private:
   std::string first_element() const;
   std::string value(int reg) const;
-  std::string pack_place(const Instruction& load);
+  std::string pack_place(const Instruction& load) const;
   Value read_value(int reg) const;    // that a walk reads for a register
   int64_t bytes_held(int reg) const;  // of a block's packs of one load
   bool is_held_before(int reg, int level) const;

@@ -14,8 +14,8 @@
 #include "backends/elementwise/kernels.h"
 #include "backends/graph/ops.h"
 
-extern const char prelude_text[];
-extern const unsigned long prelude_text_size;
+extern const char numbers_text[], prelude_text[];
+extern const unsigned long numbers_text_size, prelude_text_size;
 extern const char totals_text[];
 extern const unsigned long totals_text_size;
 extern const char spread_text[];
@@ -112,7 +112,8 @@ int64_t most_held(int arch, DType compute) {
 }
 
 std::string source_head() {
-  return text(elementwise::elementwise_source(), std::string_view(prelude_text, prelude_text_size));
+  return text(elementwise::elementwise_source(), std::string_view(numbers_text, numbers_text_size),
+              std::string_view(prelude_text, prelude_text_size));
 }
 
 namespace {
