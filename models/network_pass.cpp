@@ -358,8 +358,9 @@ static void add_lenders(const Chain& chain, std::set<std::string>& names) {
 }
 
 Expr Network::forward(LayerContext& context, Expr x, std::vector<LayerRow>* rows) const {
-  std::string shapes = context.sample_shape(x).to_string();
-  x = begun(context, x);
+  const Expr samples = x;
+  x = begun(context, samples);
+  std::string shapes = context.sample_shape(samples).to_string();
   const bool looked_up = !context.coded_columns.empty();
   if (looked_up) shapes += text(kArrow, kColumnTables, " ", context.sample_shape(x));
   if (looked_up && rows) rows->push_back(row_of_tables(context, x));
