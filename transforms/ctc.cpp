@@ -1,6 +1,7 @@
 // CTC (Graves et al. 2006): the cost of a sequence of labels by scores of classes at more steps than there are labels.
 #include "backends/graph/label_sequences.h"
 #include "backends/graph/ops.h"
+#include "neon/core/key_error.h"
 #include "transforms/cost.h"
 
 namespace neon {
@@ -28,6 +29,7 @@ struct CTC : Parametrized<Cost, CtcParams> {
 
   Expr of_sequence(Expr scores, Value labels, Value lengths) const override {
     Graph& graph = scores.graph();
+    if (params.blank >= scores.shape().back()) fail_about("cost", blank_text(scores.shape().back()));
     const Value z = graph.add(ops::log_softmax, {scores});
     const Expr cost = reshape(Expr(graph, ctc(graph, z, labels, lengths, params.blank)), {scores.shape()[0], 1});
     if (params.infeasible == "infinite") return cost;
@@ -37,11 +39,15 @@ struct CTC : Parametrized<Cost, CtcParams> {
   std::string objection(int64_t outputs, int64_t classes, const std::string& last) const override {
     if (last == "softmax" || last == "log_softmax" || last == kPartOfSoftmax)
       return "CTC takes scores and makes a softmax of them itself; leave activation: Softmax of the last layer out";
-    if (params.blank >= outputs)
-      return text("CTC: blank is ", params.blank, ", but the ", outputs, " outputs count from 0 to ", outputs - 1);
+    if (params.blank >= outputs) return blank_text(outputs);
     return Cost::objection(outputs, classes, last);
   }
   std::string advice(const std::vector<OutputForm>&, int64_t) const override { return ""; }
+
+ private:
+  std::string blank_text(int64_t outputs) const {
+    return text("CTC: blank is ", params.blank, ", but the ", outputs, " outputs count from 0 to ", outputs - 1);
+  }
 
  protected:
   Expr each(Expr y, Expr) const override { return y; }  // apply_all() refuses whatever has no sequences

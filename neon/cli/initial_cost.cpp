@@ -65,7 +65,9 @@ InitialCost initial_cost(const OpenedSpec& spec, const RunOptions& options, cons
   OneBatch batch(*spec.experiment, data, step, false, taken);
   const double cost = batch.cost();
   if (!std::isfinite(cost)) {
-    out.lines.push_back("note    the cost of the first batch is not finite: a run would end at once");
+    const std::string where = batch.not_finite();
+    out.lines.push_back(text("note    the cost of the first batch is not finite: a run would end at once",
+                             where.empty() ? "" : ": ", where));
     return out;
   }
   const auto constant = cost_of_constant(*spec.experiment, data, batch.graph().outputs.size());

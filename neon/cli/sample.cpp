@@ -84,6 +84,9 @@ class Sampling {
  private:
   Vocabulary vocabulary(const std::string& path) const {
     const Vocabulary& out = opened_.run.meaning.vocabulary;
+    if (out.empty() && opened_.run.meaning.foretells_tokens())
+      fail(ErrorKind::config, path, ": its tokens have no texts to print; give the data set merges: FILE, which names ",
+           "them, and train the net");
     if (out.empty())
       fail(ErrorKind::config, path,
            ": its net was not trained on a text, so it cannot go on with one; the data set Text "

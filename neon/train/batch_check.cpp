@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "backends/graph/ops.h"
+#include "neon/core/counted.h"
 #include "neon/train/experiment.h"
 
 namespace neon {
@@ -24,8 +25,8 @@ template <typename... Parts>
 
 void check_batch(const RunOptions& options, const StepOptions& step, const DataLayout& layout) {
   if (step.batch > layout.train_size)
-    refuse_batch(options, step.batch, " is larger than the training set of ", layout.train_size, " samples; give ",
-                 layout.train_size, " or less");
+    refuse_batch(options, step.batch, " is larger than the training set of ", counted(layout.train_size, "sample"),
+                 "; give ", layout.train_size, " or less");
   if (step.batch == 1 && mixes(step))
     fail_about("augment", "mixes each image with its neighbour in the batch, and a batch has one; give a larger ",
                "batch_size, or leave out Mixup and CutMix");

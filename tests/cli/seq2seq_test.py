@@ -83,6 +83,10 @@ class Sequences(Case):
         self.assertIn("infinity in the cost: the labels of a sample do not fit into its steps; fewer strides",
                       self.neon(few, "-r", "1", "-e", "1", code=5).err)
         self.neon(few, "-r", "1", "-e", "1", "--set", "cost={CTC: {infeasible: zero}}")
+        self.assertIn("note    the cost of the first batch is not finite: a run would end at once: infinity in the cost: the labels of a sample",
+                      self.neon("check", few, "-r", "1").out)
+        for verb in ["check"], ["-e", "1"]:
+            self.refused(2, *verb, few, "--set", "cost={CTC: {blank: 20}}", says="--set: cost: CTC: blank is 20, but the ")
         wrong = self.neon(spec, "--set", "layers[1].activation=Softmax", "-e", "1", code=2).err
         self.assertIn("CTC takes scores and makes a softmax of them itself; leave activation: Softmax of the last layer out", wrong)
 

@@ -215,6 +215,9 @@ batch_size: 2
             self.assertEqual(runs["text"], runs["read"])
         self.assertIn("the set is streamed", self.neon("check", tokens, *few).out)
         self.assertIn("a.bin (uint16): ", self.neon("check", tokens).out)
+        self.neon(tokens, "-e", "1", "-s", "s.safetensors", "--set", "dataset.Tokens.streams=true")
+        self.refused(2, "sample", "s.safetensors", says="s.safetensors: its tokens have no texts to print; give the data set merges: FILE")
+        self.refused(2, "check", tokens, "--set", "dataset.Tokens.steps=500", "-z", "2", says="-z 2 is larger than the training set of 1 sample; ")
         # A stopped run goes on; other tokens are refused, also where only their contents differ.
         self.neon(tokens, "-r", "3", "-e", "2", "-s", "part.safetensors", *few, "--set", "dataset.Tokens.streams=false")
         content = self.read("a.bin")
