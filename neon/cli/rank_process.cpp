@@ -108,6 +108,10 @@ void share_processors() {
   setenv("OMP_NUM_THREADS", std::to_string(threads).c_str(), 1);
 }
 
+// Microseconds until a rank that cannot join tells its fault, and those that the next rank waits longer.
+constexpr useconds_t kOthersEnd = 2'000'000, kApart = 100'000;
+constexpr int kMostApart = 20;
+
 void join_mpi_ranks() {
   const std::optional<StartedPlace> found = started_place();
   if (!found) return;
@@ -115,10 +119,11 @@ void join_mpi_ranks() {
   try {
     const StartWatch watch(*found);
     place.started = join_started_ranks(*found);
-  } catch (const Error&) {
-    // All have the same fault. Rank 0 tells it, and whoever started the ranks ends the others then.
-    if (found->rank > 0) be_silent(place), sleep(2);
-    throw;
+  } catch (const Error& error) {
+    if (found->rank == 0) throw;
+    // Where all have the same fault, rank 0 tells it, and whoever started the ranks ends the others then.
+    usleep(kOthersEnd + useconds_t(std::min(found->rank, kMostApart)) * kApart);
+    fail(error.kind(), name_of(*found), ": ", error.what());
   }
   forget_started_place();
   place.by = found->by;

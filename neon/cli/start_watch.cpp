@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "neon/core/text.h"
+#include "neon/train/clock.h"
 #include "neon/train/terminal.h"
 
 namespace neon {
@@ -23,9 +24,18 @@ std::string host() {
   return name;
 }
 
-[[noreturn]] void give_up(const StartedPlace& place, double seconds) {
-  print_message(text("neon: rank ", place.rank, place.ranks ? text(" of ", place.ranks) : "", " (", host(),
-                     ") has waited for ", int(seconds),
+}  // namespace
+
+std::string name_of(const StartedPlace& place) {
+  return text("rank ", place.rank, place.ranks ? text(" of ", place.ranks) : "", " (", host(), ")");
+}
+
+namespace {
+
+[[noreturn]] void give_up(const StartedPlace& place, double seconds, double since) {
+  // One that was stopped for so long has made the others wait, and one of them has given up: it will be ended.
+  if (now_seconds() > since + seconds + 1) sleep(3);
+  print_message(text("neon: ", name_of(place), " has waited for ", int(seconds),
                      " seconds for the other ranks: one of them hangs, or the hosts cannot reach each other"));
   _exit(exit_code(ErrorKind::failed));
 }
@@ -34,6 +44,6 @@ std::string host() {
 
 StartWatch::StartWatch(const StartedPlace& place)
     : later_(std::chrono::duration<double>(patience_of(place)),
-             [place, seconds = patience_of(place)] { give_up(place, seconds); }) {}
+             [place, seconds = patience_of(place), since = now_seconds()] { give_up(place, seconds, since); }) {}
 
 }  // namespace neon

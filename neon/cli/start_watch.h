@@ -5,6 +5,9 @@
 
 namespace neon {
 
+// "rank 1 of 2 (HOST)", before ranks have met.
+std::string name_of(const StartedPlace& place);
+
 class StartWatch {
  public:
   explicit StartWatch(const StartedPlace& place);

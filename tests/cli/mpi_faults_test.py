@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """A rank of mpirun that fails, dies or hangs ends all, and a signal saves once."""
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -83,6 +84,14 @@ class MpiFaults(MpiCase):
         self.assertEqual(done.returncode, 2, done.stderr)
         (line,) = [line for line in done.stderr.splitlines() if line.startswith("neon: ")]
         self.assertIn(f"neon: rank 1 of 2 ({os.uname().nodename}, CPU): missing.yaml: there is no such file", line)
+        # The second is a program without its modules, as on a host where neon has been built without MPI.
+        alone = shutil.copy(support.NEON, self.path("neon"))
+        for first, then, words in (support.NEON, alone, f"rank 1 of 2 ({os.uname().nodename}): "), (alone, alone, ""):
+            done = subprocess.run(["mpirun", "--oversubscribe", "-np", "1", first, "-b", "cpu", spec, ":", "-np", "1", then, "-b",
+                                   "cpu", spec], cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            (line,) = [line for line in done.stderr.splitlines() if line.startswith("neon: ")]
+            self.assertTrue(line.startswith(f"neon: {words}mpirun has started several ranks, and this build of neon has no MPI"))
 
     def test_a_rank_that_is_killed_ends_all(self):
         for rank in 0, 1, 2:
