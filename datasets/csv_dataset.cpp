@@ -22,11 +22,14 @@ TableColumns columns_of(const CsvParams& params, const Table& table, const std::
   out.missing = params.missing;
   std::vector<bool> seen(table.columns, false);
   for (const KnownColumn& column : known) {
-    seen[places[column.place]] = true;
-    out.positions.push_back(int64_t(places[column.place]));
+    const size_t place = places[column.place];
+    seen[place] = true;
+    out.positions.push_back(int64_t(place));
     out.codes.push_back(column.code);
+    if (!table.names.empty()) out.features.push_back(table.names[place]);
   }
-  for (size_t i = 0; i < table.names.size(); ++i) (seen[i] ? out.features : out.others).push_back(table.names[i]);
+  for (size_t i = 0; i < table.names.size(); ++i)
+    if (!seen[i]) out.others.push_back(table.names[i]);
   return out;
 }
 
@@ -93,7 +96,7 @@ class CsvLoad {
   // The rows as the net sees them.
   void encode(Data& data) {
     if (!former_ && !plain_) learn_codes(params_, table_, data.train.inputs, columns_, context_);
-    data.table = described(columns_);
+    data.table = former_ ? like_former() : described(columns_);
     data.sample = {width_of(data.table.codes)};
     if (plain_) data.table.codes.clear();
     if (former_) check(data.train, table_);
@@ -172,6 +175,13 @@ class CsvLoad {
 
   TableColumns described(const std::vector<KnownColumn>& columns) const {
     return columns_of(params_, table_, columns, places_of(layout_));
+  }
+
+  // The columns in the order in which they were trained, which is not that of any other table.
+  TableColumns like_former() const {
+    TableColumns out = *former_;
+    out.delimiter = table_.delimiter, out.decimal = table_.decimal, out.missing = params_.missing;
+    return out;
   }
 
   // Names the columns that the parameters give by their place, so that another table may have another order. Returns

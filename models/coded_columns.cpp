@@ -7,10 +7,15 @@ namespace neon {
 
 namespace {
 
-// A name with a '/' would look as if the array belonged to another.
 std::string name_of_column(const TableColumns& table, size_t k) {
-  const bool named = k < table.features.size() && table.features[k].find('/') == std::string::npos;
-  return named ? table.features[k] : std::to_string(table.positions[k]);
+  return k < table.features.size() ? table.features[k] : std::to_string(table.positions[k]);
+}
+
+// The same for the name of an array, in which a '/' would say that it belongs to another: a%2Fb.
+std::string part_of_name(const TableColumns& table, size_t k) {
+  std::string out;
+  for (const char c : name_of_column(table, k)) out += c == '/' ? "%2F" : c == '%' ? "%25" : std::string(1, c);
+  return out;
 }
 
 // As of tables of tokens (WeightUse::table), where a spec may give another.
@@ -46,7 +51,7 @@ void say_columns(LayerContext& context, const SampleMeaning& data) {
   for (size_t k = 0; k < data.table.codes.size(); ++k) {
     const ColumnCode& code = data.table.codes[k];
     if (code.embedded > 0)
-      context.coded_columns.push_back({name_of_column(data.table, k), place, code.table_rows(), code.embedded});
+      context.coded_columns.push_back({part_of_name(data.table, k), place, code.table_rows(), code.embedded});
     place += code.width();
   }
 }

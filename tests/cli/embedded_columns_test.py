@@ -153,6 +153,27 @@ class EmbeddedColumns(Case):
         self.assertEqual(json.loads(model.metadata["categories"]), [[f"c{name:04}" for name in names[counts > 1]], []])
         np.testing.assert_allclose(onnx_net.outputs(model, x)[:, 0], self.predicted("t.csv"), rtol=1e-4, atol=1e-4)
 
+    def test_another_order_of_columns_changes_nothing(self):
+        """Neither of an evaluation nor of a resumed run, whose checkpoint reads the first table as before."""
+        self.write_table()
+        lines = self.read("t.csv").decode().splitlines()
+        rows = [[*line.split(","), f"s{i % 50}"] for i, line in enumerate(lines[1:])]
+        self.write("t.csv", "a/b,x,price,c%\n" + "".join(",".join(row) + "\n" for row in rows))
+        self.write("o.csv", "c%,price,more,x,a/b\n" + "".join(f"{row[3]},{row[2]},1,{row[1]},{row[0]}\n" for row in rows))
+        self.train(columns="{c%: {embed: 2}}")
+        names = {name: shape for name, (_, shape, _) in tensors(self.path("m.safetensors"))[0].items() if name.startswith("columns/")}
+        self.assertEqual(names["columns/c%25/W"], [51, 2])
+        self.assertIn("columns/a%2Fb/W", names)
+        first = self.predicted("t.csv")
+        np.testing.assert_array_equal(self.predicted("o.csv"), first)
+        measured = self.neon("eval", "m.safetensors", "t.csv", "--format", "json").out
+        self.assertEqual(self.neon("eval", "m.safetensors", "o.csv", "--format", "json").out, measured)
+        self.train("-e", "2", name="m2", columns="{c%: {embed: 2}}")
+        self.write("t.csv", self.read("o.csv"))
+        self.neon("resume", "m.safetensors", "-e", "2")
+        self.assertEqual(*[{k: v for k, v in tensors(self.path(name))[0].items() if k.endswith("W")} for name in ("m.safetensors", "m2.safetensors")])
+        np.testing.assert_array_equal(self.predicted("o.csv"), self.predicted("o.csv", name="m2"))
+
     def test_rows_of_other_categories_are_warned_of(self):
         self.write_table()
         self.train()
