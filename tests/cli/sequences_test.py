@@ -348,7 +348,7 @@ epochs: 20
                                     ("BiLSTM", ["--set", "dataset.Windows.path=plus.csv", "--set", "dataset.Windows.horizon=1"], True),
                                     ("BiLSTM", ["--set", "dataset.Windows.path=plus.csv"], True),
                                     ("BiLSTM", ["--set", "dataset.Windows.path=plus.csv", "--set", "dataset.Windows.horizon=4"], False)):
-            said = self.neon("check", "w.yaml", "--set", f"layers[0]={{{layer}: {{output_size: 4}}}}", *more).err
+            said = self.neon("check", "w.yaml", *more, "--set", f"layers[0]={{{layer}: {{output_size: 4}}}}").err
             self.assertEqual(words in said, warned, said)
         np.save(self.path("load.npy"), np.array([at(t) for t in range(60)], np.float32))  # columns without names
         for more, warned in ([], True), (["--set", "dataset.Windows.horizon=4"], False), \
