@@ -170,15 +170,25 @@ constexpr UnusedKey kUnused[] = {
     {"rng_seed", false},  {"backend", false, "-b chooses the device"},
 };
 
-void check_samples_heeded(const std::string& verb, const ChangedSpec& spec, const Setting& set) {
-  constexpr std::string_view kHeeded[] = {"decimal", "on_bad_sample", "x_train",   "x_test", "array",   "text",
-                                          "label",   "header",        "delimiter", "steps",  "horizon", "path"};
+// Whether neon predict reads samples by this parameter of the data set (stored_data.h).
+bool predict_heeds(const std::string& name, const OpenedRun& opened) {
+  constexpr std::string_view kOfAll[] = {"decimal", "on_bad_sample", "x_train", "x_test", "array", "path"};
+  constexpr std::string_view kOfTables[] = {"text", "label", "header", "delimiter"};  // of texts
+  constexpr std::string_view kWithSteps[] = {"TextClasses", "IMDB", "BABI", "Sequences"};
+  const DataParameters data(opened.spec);
+  if (std::ranges::count(kOfTables, name)) return !opened.run.meaning.vocabulary.empty();
+  if (name == "steps") return std::ranges::count(kWithSteps, data.entry()->name) > 0;
+  if (name == "horizon") return opened.run.meaning.classes > 0;
+  return std::ranges::count(kOfAll, name) > 0;
+}
+
+void check_samples_heeded(const std::string& verb, const ChangedSpec& spec, const OpenedRun& opened) {
   const bool predicts = verb == "predict";
   if (spec.has_other_data())
     fail(ErrorKind::config, "--set dataset changes nothing for neon ", verb, ", which ",
          predicts ? "reads the files that it is given" : "reads no samples", "; leave it out");
-  DataParameters(set).for_each_of_option([&](const std::string& name) {
-    if ((predicts && std::ranges::count(kHeeded, name)) || !spec.changes_data(name)) return;
+  DataParameters(opened.spec).for_each_of_option([&](const std::string& name) {
+    if ((predicts && predict_heeds(name, opened)) || !spec.changes_data(name)) return;
     fail(ErrorKind::config, "--set dataset.", name, " changes nothing for neon ", verb, ", which ",
          predicts ? "takes samples as the net was trained with them" : "reads no samples", "; leave it out");
   });
@@ -198,7 +208,7 @@ void check_heeded(const std::string& verb, const OpenedRun& opened) {
   const Made<Cost>& cost = opened.experiment->params.cost;  // CTC has the number of its blank
   if (!evaluates && spec.changes("cost") && !(cost && cost->of_sequences()))
     fail(ErrorKind::config, "--set cost changes nothing for neon ", verb, "; leave it out");
-  if (!evaluates) check_samples_heeded(verb, spec, opened.spec);
+  if (!evaluates) check_samples_heeded(verb, spec, opened);
 }
 
 }  // namespace neon

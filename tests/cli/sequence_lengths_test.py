@@ -142,6 +142,19 @@ epochs: 1
         self.assertEqual(cut.out, self.neon("predict", "w.safetensors", "first.csv").out)
         self.assertIn("2 sequences are longer than 4 rows, and their ends are left out", cut.err)
 
+    def test_predict_refuses_what_it_does_not_read_sequences_by(self):
+        self.write("w.csv", "who,x,kind\n" + "".join(f"{who},{k / 4},{who % 2}\n" for who in range(8) for k in range(4)))
+        end = "layers: [RecurrentLast, Affine: {nout: %s}]\ncost: %s\noptimizer: Adam\nbatch_size: 4\nepochs: 1\n"
+        for dataset, layers, keys in (("Sequences: {path: w.csv, id: who, target: kind, test: 0}", end % ("classes, activation: Softmax", "CrossEntropyMulti"),
+                                       ("delimiter=tab", "header=true", "id=x")),
+                                      ("Windows: {path: w.csv, ignore: [who, kind], steps: 4, test: 0}", end % ("1", "MeanSquared"),
+                                       ("steps=3", "horizon=2", "delimiter=tab", "label=kind", "targets=[x]"))):
+            self.neon(self.spec(f"dataset: {{{dataset}}}\n" + layers, "w.yaml"), "-r", "1", "-s", "w.safetensors", "--overwrite")
+            for key in keys:
+                self.refused(2, "predict", "w.safetensors", "w.csv", "--set", "dataset." + key,
+                             says=f"--set dataset.{key.split('=')[0]} changes nothing for neon predict")
+            self.neon("predict", "w.safetensors", "w.csv", "--set", "dataset.decimal=point")
+
     def test_lines_of_numbers_for_steps_have_one_width(self):
         x = np.random.default_rng(1).normal(size=(6, 9, 3)).astype("f4")
         np.savez(self.path("a.npz"), x_train=x[:, :5], y_train=x[:, :5, :1])
