@@ -21,6 +21,7 @@
 #include "neon/cli/rank_launch.h"
 #include "neon/cli/rank_process.h"
 #include "neon/cli/verb.h"
+#include "neon/core/module_files.h"
 #include "neon/core/numa.h"
 #include "neon/core/paths.h"
 #include "neon/core/threads.h"
@@ -177,6 +178,12 @@ bool print_modules() {
   return good;
 }
 
+std::string mpi_text() {
+  const OpenedModule mpi = open_module("mpi", "backends/mpi");
+  if (mpi.path.empty()) return "none, for mpirun and srun: neon was built without libopenmpi-dev; -m N needs none";
+  return mpi.handle ? mpi.path : mpi.problem;
+}
+
 // A process for each GPU measures how fast they exchange arrays: all of them run this command, as ranks.
 int measure_exchanges(CommandLine command, size_t gpus) {
   command.ranks = int64_t(gpus);
@@ -208,6 +215,7 @@ int run_doctor(const CommandLine& command) {
   line("instructions", text("x86-64-", elementwise::active_level().name));
   line("cache", cache_text());
   const bool whole = print_modules<cpu::OnednnPart, FetchPart, HashPart, Hdf5Part, ImagePart, LogPart>();
+  line("MPI", mpi_text());
   const std::vector<FoundLibrary> libraries = find_cuda_libraries();
   for (const FoundLibrary& found : libraries)
     line(found.name.c_str(), found.problem.empty() ? text(found.version, ", ", found.path) : found.problem);

@@ -86,6 +86,9 @@ class MpiFaults(MpiCase):
         self.assertIn(f"neon: rank 1 of 2 ({os.uname().nodename}, CPU): missing.yaml: there is no such file", line)
         # The second is a program without its modules, as on a host where neon has been built without MPI.
         alone = shutil.copy(support.NEON, self.path("neon"))
+        self.assertRegex(self.neon("doctor", code=None).out, r"(?m)^MPI +/.*/libneon_mpi\.so$")
+        done = subprocess.run([alone, "doctor"], env=self.environment, capture_output=True, text=True, timeout=60)
+        self.assertRegex(done.stdout, r"(?m)^MPI +none, for mpirun and srun: ")
         for first, then, words in (support.NEON, alone, f"rank 1 of 2 ({os.uname().nodename}): "), (alone, alone, ""):
             done = subprocess.run(["mpirun", "--oversubscribe", "-np", "1", first, "-b", "cpu", spec, ":", "-np", "1", then, "-b",
                                    "cpu", spec], cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=60)
