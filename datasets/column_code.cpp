@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <numbers>
 
+#include "datasets/column_notes.h"
 #include "neon/core/counted.h"
 #include "neon/core/message.h"
 
@@ -115,6 +116,12 @@ std::string ColumnCode::unknown_text(int64_t count) const {
   const char* const s = count == 1 ? "s" : "";
   return embedded > 0 ? text("rare or unknown in training, and share", s, " a row of the table with all such values")
                       : text("no category that the net was trained with, and count", s, " as none of them");
+}
+
+std::string missing_note(const ColumnCode& code, int64_t rows) {
+  return text("no value was missing in training; in ", counted(rows, "row"),
+              code.embedded > 0 ? " the table's row of rare and unknown values" : " the mean, or no category,",
+              " stands for it");
 }
 
 int boolean_of(std::string_view cell) {

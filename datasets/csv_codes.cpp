@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "datasets/column_notes.h"
 #include "datasets/csv_kinds.h"
 #include "datasets/f32_steps.h"
 #include "neon/core/counted.h"
@@ -163,7 +164,9 @@ class CodeLearner {
     const size_t rare = all.size() - found.size();
     note_many(column, all,
               text("; it is embedded in ", counted(column.code.embedded, "number"), " (embed_above)",
-                   rare > 0 ? text(", where ", counted(int64_t(rare), "rare one"), " share a row") : ""));
+                   rare > 0 ? text(", where ", counted(int64_t(rare), "rare one"), rare == 1 ? " shares" : " share",
+                                   " a row with unknown ones")
+                            : ""));
   }
 
   void note_many(const KnownColumn& column, const Counted& all, const std::string& what) const {
@@ -217,9 +220,7 @@ class CodeCheck {
     for (size_t at = column.place; texts && at < rows_.size(); at += width_)
       if (!std::isnan(rows_[at])) ++with_text[size_t(rows_[at])];
     const int64_t missing = missing_[column.place];
-    if (missing > 0 && !column.code.indicator)
-      note(column, text("no value was missing in training; in ", missing, missing == 1 ? " row" : " rows",
-                        " the mean, or no category, stands for it"));
+    if (missing > 0 && !column.code.indicator) note(column, missing_note(column.code, missing));
     if (texts) check_texts(column, *texts, with_text);
   }
 

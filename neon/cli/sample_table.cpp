@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "datasets/column_notes.h"
 #include "datasets/csv.h"
 #include "datasets/csv_dialect.h"
 #include "datasets/table_header.h"
@@ -237,8 +238,8 @@ class SampleTable {
   // Cells that no training row was like.
   void note_cells() const {
     for (const auto& [feature, rows] : filled_)
-      notes_.push_back(text("note: ", name_, ": ", feature_text(feature), ": no value was missing in training; in ",
-                            rows, rows == 1 ? " row" : " rows", " the mean, or no category, stands for it"));
+      notes_.push_back(
+          text("note: ", name_, ": ", feature_text(feature), ": ", missing_note(trained_.codes[feature], rows)));
     for (const auto& [feature, cells] : unknown_)
       notes_.push_back(text("note: ", name_, ": ", feature_text(feature), ": ", in_quotes(cells.second),
                             cells.first == 1 ? text(" is") : text(" and others, in ", cells.first, " rows, are"), " ",

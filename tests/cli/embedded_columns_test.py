@@ -106,6 +106,7 @@ class EmbeddedColumns(Case):
         self.write("n.csv", f"other,a,city\n1,0.5,nowhere\n2,0.5,\n3,0.5,c{known[7]:04}\n")
         result = self.neon("predict", "m.safetensors", "n.csv", "--format", "csv")
         self.assertIn("note: n.csv: column 'city': 'nowhere' is rare or unknown in training, and shares a row of the table", result.err)
+        self.assertIn("in 1 row the table's row of rare and unknown values stands for it", result.err)
         y = np.array([float(line.split(",")[1]) for line in result.out.split()[1:]])
         x = (0.5 - self.a.mean()) / self.a.std()
         seen = table[[0, 0, 8]]

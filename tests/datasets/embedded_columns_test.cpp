@@ -38,7 +38,7 @@ TEST_CASE("a column of many categories becomes the number of a row") {
         "category, 2 values, embedded in 3 numbers; rare, missing and unknown ones share a row of the table");
   REQUIRE(table.notes.size() == 1);
   CHECK_THAT(table.notes[0], Catch::Contains("column 'c' has 3 categories, from 'red' to 'green'; it is embedded in 3 "
-                                             "numbers (embed_above), where 1 rare one share a row"));
+                                             "numbers (embed_above), where 1 rare one shares a row with unknown ones"));
   const auto sample_of = [](const char* most_categories, const char* embed_above) {
     return coded(kColours, {{"test", "0"}, {"most_categories", most_categories}, {"embed_above", embed_above}})
         .data.sample;
