@@ -127,7 +127,8 @@ void check_kind(const DataLayout& data, const Cost& cost) {
   if (!sequences && cost.of_sequences())
     fail_about("cost", "CTC compares the steps of a sequence with a sequence of labels of its own length, and the ",
                "data set has ",
-               data.classes == 0 ? text("no classes") : text("a class for each ", name_of(data.label_of)));
+               data.classes == 0 ? text("no classes") : text("a class for each ", name_of(data.label_of)),
+               "; label_sequences: true takes the targets of arrays for such labels");
 }
 
 namespace {

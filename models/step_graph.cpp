@@ -169,6 +169,7 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   put_masks_behind(data, batch);
   Expr y = network.forward(context, batch.x);
   end_with_sequences(context, data, y);
+  if (cost.of_sequences()) check_kind(data, cost);  // before the number of outputs, which other targets ask for
   check_outputs(network, context, {data, batch, options}, compared(&cost, data, batch.t), y);
   describe_outputs(step, context, data, options, y);
   count_steps(context, data, y, batch);

@@ -131,6 +131,9 @@ class Sequences(Case):
             self.assertIn(says, self.neon(spec, "-e", "1", "--set", f"dataset.NPZ.{change}", code=2).err)
         without_end = self.spec("dataset: {NPZ: {path: d.npz, sequences: true, label_sequences: true}}\nlayers:" + decoder, "w.yaml")
         self.assertIn("cost: CTC is for these, and for a Seq2Seq the data set has end_class", self.neon(without_end, "-e", "1", code=2).err)
+        classes = self.spec(SPOKEN.replace("SpokenDigits: {digits: 2, features: 6, noise: 0.2, ntrain: 400, ntest: 50}",
+                                           "NPZ: {path: d.npz, sequences: true}").replace("nout: classes", "nout: 3"), "n.yaml")
+        self.refused(2, "check", classes, says=["cost: CTC compares the steps of a sequence with a sequence of labels", "label_sequences: true takes"])
 
     def test_arrays_hold_tokens(self):
         """A net of tokens trains as one of the vectors that are 1 at the token: a cell looks up columns of its weights."""
