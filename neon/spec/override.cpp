@@ -198,10 +198,8 @@ Setting* mapping_of(Setting& params) {
   return nullptr;
 }
 
-Location from_option() {
-  static const auto option = std::make_shared<const std::string>("--set");
-  return {option, 0, 0};
-}
+// A place of its own for each option, so that values of two options differ.
+Location from_option() { return {std::make_shared<const std::string>("--set"), 0, 0}; }
 
 // Whether a layer of the spec goes by that name.
 bool is_layer(Setting& root, const std::string& key) {
@@ -268,13 +266,13 @@ Setting value_of(std::string_view written, bool object_expected) {
   return out;
 }
 
-// The value, or the first one inside of it, that an option gave; null without one.
-const Setting* first_given(const Setting& setting) {
-  if (setting.where.is_option()) return &setting;
+// The first value in a setting that an option gave, and not the setting's own; null without one.
+const Setting* first_given(const Setting& setting, const Location& own) {
+  if (setting.where.is_option() && setting.where.file != own.file) return &setting;
   for (const Setting& item : setting.items)
-    if (const Setting* const found = first_given(item)) return found;
+    if (const Setting* const found = first_given(item, own)) return found;
   for (const auto& entry : setting.entries)
-    if (const Setting* const found = first_given(entry.value)) return found;
+    if (const Setting* const found = first_given(entry.value, own)) return found;
   return nullptr;
 }
 
@@ -290,7 +288,7 @@ void apply(Setting& root, std::string_view assignment) {
   for (size_t i = 0; i + 1 < steps.size(); ++i) at = &child(*at, steps[i], false);
   if (steps.size() == 1 || steps.back().key != "type" || !change_class(*at, value)) {
     at = &child(*at, steps.back(), true);
-    if (const Setting* const lost = first_given(*at); lost && lost != at)
+    if (const Setting* const lost = first_given(*at, at->where))
       refuse("it replaces ", lost->path, ", which another --set before it gives; put this one first");
     value.set_paths(at->path);
     *at = std::move(value);

@@ -168,7 +168,12 @@ TEST_CASE("a value that replaces what an override before it gave is refused") {
                Contains(text("--set ", second, ": it replaces ")) && Contains(lost) &&
                    Contains(", which another --set before it gives; put this one first"));
   }
+  CHECK_THAT(message_of([] {
+               with({"optimizer=RMSProp", "optimizer.learning_rate=0.5", "optimizer=Adam"});
+             }),
+             Contains("--set optimizer=Adam: it replaces ") && Contains("learning_rate, which another --set"));
   with({"optimizer=RMSProp", "optimizer.learning_rate=0.5"});
+  with({"optimizer={RMSProp: {learning_rate: 0.5}}", "optimizer=Adam"});
   with({"epochs=3", "epochs=4"});
 }
 
