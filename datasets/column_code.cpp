@@ -124,6 +124,15 @@ std::string missing_note(const ColumnCode& code, int64_t rows) {
               " stands for it");
 }
 
+std::string unknown_note(const ColumnCode& code, const UnknownCells& cells) {
+  const auto& [rows, names, first] = cells;
+  return text(in_quotes(first),
+              names > 1   ? text(" and others, in ", rows, " rows, are ")
+              : rows == 1 ? text(" is ")
+                          : text(", in ", rows, " rows, is "),
+              code.unknown_text(names));
+}
+
 int boolean_of(std::string_view cell) {
   constexpr std::array<std::array<std::string_view, 2>, 6> kPairs = {
       {{"false", "true"}, {"no", "yes"}, {"off", "on"}, {"f", "t"}, {"n", "y"}, {"0", "1"}}};

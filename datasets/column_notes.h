@@ -7,4 +7,11 @@ namespace neon {
 // Values are missing in so many rows, and training rows lack none.
 std::string missing_note(const ColumnCode& code, int64_t rows);
 
+// Categories that no training row has, or a rare one of an embedded column.
+struct UnknownCells {
+  int64_t rows = 0, names = 0;
+  std::string first;  // of the names
+};
+std::string unknown_note(const ColumnCode& code, const UnknownCells& cells);
+
 }  // namespace neon

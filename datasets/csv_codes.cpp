@@ -228,23 +228,17 @@ class CodeCheck {
   void check_texts(const KnownColumn& column, const ColumnTexts& texts, const std::vector<int64_t>& rows) const {
     const ColumnCode& code = column.code;
     std::vector<float> numbers(size_t(code.width()));
-    int64_t unknown = 0, names = 0;
-    size_t first = 0;
+    UnknownCells unknown;
     for (size_t k = 0; k < rows.size(); ++k) {
       if (rows[k] == 0 || code.put_text(texts.texts[k], numbers.data())) continue;
       if (code.kind != ColumnKind::category)
         table_.fail_at(texts.first[k], text(table_.column_text(column.column), ": expected a ", name_of(code.kind),
                                             ", as in training, found ", in_quotes(texts.texts[k])));
-      if (unknown == 0) first = k;
-      unknown += rows[k], ++names;
+      if (unknown.rows == 0) unknown.first = texts.texts[k];
+      unknown.rows += rows[k], ++unknown.names;
     }
     const bool told = code.embedded == 0 && int64_t(code.categories.size()) >= params_.most_categories;
-    if (unknown > 0 && !told)
-      note(column, text(in_quotes(texts.texts[first]),
-                        names > 1      ? text(" and others, in ", unknown, " rows, are")
-                        : unknown == 1 ? text(" is")
-                                       : text(", in ", unknown, " rows, is"),
-                        " ", code.unknown_text(names)));
+    if (unknown.rows > 0 && !told) note(column, unknown_note(code, unknown));
   }
 
   void note(const KnownColumn& column, const std::string& message) const {

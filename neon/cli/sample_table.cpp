@@ -226,8 +226,9 @@ class SampleTable {
     if (code.kind != ColumnKind::category)
       reader_.fail_at(cell.at,
                       text("expected a ", name_of(code.kind), ", as in training, found ", in_quotes(cell.text)));
-    auto& [count, first] = unknown_[feature];
-    if (count++ == 0) first = std::string(cell.text);
+    UnknownCells& unknown = unknown_[feature];
+    if (unknown.rows++ == 0) unknown.first = std::string(cell.text), unknown.names = 1;
+    else if (cell.text != unknown.first) unknown.names = 2;  // or more
   }
 
   std::string feature_text(size_t feature) const {
@@ -241,9 +242,8 @@ class SampleTable {
       notes_.push_back(
           text("note: ", name_, ": ", feature_text(feature), ": ", missing_note(trained_.codes[feature], rows)));
     for (const auto& [feature, cells] : unknown_)
-      notes_.push_back(text("note: ", name_, ": ", feature_text(feature), ": ", in_quotes(cells.second),
-                            cells.first == 1 ? text(" is") : text(" and others, in ", cells.first, " rows, are"), " ",
-                            trained_.codes[feature].unknown_text(cells.first)));
+      notes_.push_back(
+          text("note: ", name_, ": ", feature_text(feature), ": ", unknown_note(trained_.codes[feature], cells)));
   }
 
   [[noreturn]] void wrong_count(size_t start, bool header) {
@@ -262,12 +262,12 @@ class SampleTable {
   CsvReader reader_;
   std::vector<std::string>& notes_;
   MissingMarks missing_;
-  size_t count_ = 0, features_ = 0;                            // columns of the table; those that the net takes
-  size_t width_ = 0;                                           // numbers of a sample
-  std::vector<size_t> begins_;                                 // of each coded column, among the numbers of a sample
-  std::map<size_t, int64_t> filled_;                           // rows by column, with a value that was never missing
-  std::map<size_t, std::pair<int64_t, std::string>> unknown_;  // the same of unknown categories, and the first
-  std::vector<int64_t> place_;  // of each column, among the numbers of a sample; or kLeftOut
+  size_t count_ = 0, features_ = 0;         // columns of the table; those that the net takes
+  size_t width_ = 0;                        // numbers of a sample
+  std::vector<size_t> begins_;              // of each coded column, among the numbers of a sample
+  std::map<size_t, int64_t> filled_;        // rows by column, with a value that was never missing
+  std::map<size_t, UnknownCells> unknown_;  // the same of unknown categories
+  std::vector<int64_t> place_;              // of each column, among the numbers of a sample; or kLeftOut
   std::vector<float> numbers_;
 };
 

@@ -107,6 +107,8 @@ class EmbeddedColumns(Case):
         result = self.neon("predict", "m.safetensors", "n.csv", "--format", "csv")
         self.assertIn("note: n.csv: column 'city': 'nowhere' is rare or unknown in training, and shares a row of the table", result.err)
         self.assertIn("in 1 row the table's row of rare and unknown values stands for it", result.err)
+        for cells, says in (("nowhere", "nowhere"), "'nowhere', in 2 rows, is rare"), (("nowhere", "else"), "'nowhere' and others, in 2 rows, are rare"):
+            self.assertIn(says, self.neon("predict", "m.safetensors", "-", stdin=f"a,city\n1,{cells[0]}\n1,{cells[1]}\n".encode()).err)
         y = np.array([float(line.split(",")[1]) for line in result.out.split()[1:]])
         x = (0.5 - self.a.mean()) / self.a.std()
         seen = table[[0, 0, 8]]
