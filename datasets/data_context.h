@@ -28,6 +28,7 @@ struct DataContext {
   char series_decimal = '\0';                         // the mark before its decimals; 0: there is no such table
   std::optional<Standard> standard, target_standard;  // of that net's samples and targets, where they are a series
   std::vector<NamedTarget> targets;                   // of that net, where it has several
+  SampleSize image_size;                              // of that net's images, where they were brought to one
   int64_t tokens = 0;                // those of that net, with names or without; 0: its samples are no tokens
   bool some_classes = false;         // the samples may be of some classes of that net alone, even of one
   std::optional<ReadLimits> limits;  // of a checkpoint's paths; none: all may be read

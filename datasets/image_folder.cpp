@@ -64,6 +64,7 @@ class ImageFolder : public Parametrized<Dataset, FolderParams> {
     out.class_names = std::move(arranged.classes);
     out.classes = int64_t(out.class_names.size());
     draw_test_images(out, test_, common, context);
+    choose_size(out, context);
     return out;
   }
 

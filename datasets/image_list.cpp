@@ -300,6 +300,7 @@ class ImageList : public Parametrized<Dataset, ListParams> {
     if (!params.targets.empty()) several = take_targets(train, test, entries, context, out);
     else ListLabels(params, entries).fill(context.some_classes ? 1 : least_classes(), out);
     draw_test_images(out, {params.test}, common, context);
+    choose_size(out, context);
     return out;
   }
 

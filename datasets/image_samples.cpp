@@ -13,6 +13,8 @@ namespace neon {
 
 namespace {
 
+constexpr int64_t kMostAutomatic = 256;  // pixels of a side that neon chooses
+
 std::vector<std::string> names_of(const std::vector<LabelledImage>& images) {
   std::vector<std::string> out;
   for (const LabelledImage& image : images) out.push_back(image.name);
@@ -81,6 +83,20 @@ class Loader {
 
 }  // namespace
 
+void Value_of<WantedSize>::read(const Setting& from, WantedSize& out, const Constraint& constraint,
+                                Problems& problems) {
+  out = {};
+  out.automatic = from.is_scalar() && from.value == "auto";
+  if (out.automatic) return;
+  const bool word = from.is_scalar() && from.value.find_first_of("0123456789") == from.value.npos;
+  if (!word) Value_of<SampleSize>::read(from, out, constraint, problems);
+  else problems.add(from, text("expected a number of pixels, [height, width] or auto, found ", in_quotes(from.value)));
+}
+
+Setting Value_of<WantedSize>::write(const WantedSize& value) {
+  return value.automatic ? Setting::scalar("auto") : Value_of<SampleSize>::write(value);
+}
+
 void check_image_params(const ImageParams& params) {
   if (params.channels == 2) fail(ErrorKind::config, "channels: an image has 1 (grey) or 3 (RGB), not 2");
 }
@@ -116,7 +132,7 @@ std::string other_size(const ImageSize& size, const ImageSize& first) {
 }
 
 std::string size_line(const std::vector<ImageSize>& sizes) {
-  int64_t side = 256;
+  int64_t side = kMostAutomatic;
   for (const ImageSize& size : sizes) side = std::min({side, size.width, size.height});
   return text("size: ", side);
 }
@@ -271,11 +287,11 @@ SampleMeaning meaning_of_images(const ImageSet& set) {
 }
 
 // The sizes of the first images, by their headers alone; none of damaged ones.
-std::vector<ImageSize> first_sizes(const ImageSet& set) {
+std::vector<ImageSize> first_sizes(const ImageSet& set, const std::vector<LabelledImage>& images) {
   constexpr size_t kMost = 2000;
   need_image_library();
   ImageStore& store = *set.store;
-  std::vector<std::string> names = names_of(set.images);
+  std::vector<std::string> names = names_of(images);
   names.resize(std::min(names.size(), kMost));
   std::vector<ImageSize> out(names.size());
   store.want(std::move(names));
@@ -296,7 +312,7 @@ std::vector<ImageSize> first_sizes(const ImageSet& set) {
 // Training refuses images of several sizes where the set names none.
 void warn_of_sizes(const ImageSet& set, const DataContext& context) {
   if (set.params.size.given()) return;
-  const std::vector<ImageSize> sizes = first_sizes(set);
+  const std::vector<ImageSize> sizes = first_sizes(set, set.images);
   const auto others = sizes.empty() ? 0 : std::ranges::count_if(sizes, [&](auto& size) { return size != sizes[0]; });
   if (others > 0)
     context.warn(text(set.source, ": ", others, " of the first ", sizes.size(), " images are not of the first one's ",
@@ -304,6 +320,30 @@ void warn_of_sizes(const ImageSet& set, const DataContext& context) {
 }
 
 }  // namespace
+
+void choose_size(ImageSet& set, const DataContext& context) {
+  if (!set.params.size.automatic) return;
+  if (context.image_size.given()) {
+    set.params.size = WantedSize(context.image_size.height, context.image_size.width);
+    return;
+  }
+  std::vector<LabelledImage> training;
+  std::ranges::copy_if(set.images, std::back_inserter(training), [](auto& image) { return image.part == image.train; });
+  const std::vector<ImageSize> sizes = first_sizes(set, training);
+  if (sizes.empty()) fail(ErrorKind::data, set.source, ": holds no training image that can be read, for size: auto");
+  if (std::ranges::all_of(sizes, [&](const ImageSize& size) { return size == sizes[0]; })) {
+    set.params.size = WantedSize(sizes[0].height, sizes[0].width);
+    return;
+  }
+  std::vector<int64_t> sides;
+  for (const ImageSize& size : sizes) sides.push_back(std::min(size.height, size.width));
+  const auto middle = sides.begin() + long(sides.size() / 2);
+  std::ranges::nth_element(sides, middle);
+  set.params.size = WantedSize(std::min<int64_t>(*middle, kMostAutomatic));
+  context.note(text(set.source, ": images of several sizes are brought to ", set.params.size.to_string(), " x ",
+                    set.params.size.to_string(), " pixels, the median of their shorter sides",
+                    *middle > kMostAutomatic ? " being larger" : "", "; size: N names another size"));
+}
 
 Data load_image_set(const ImageSet& set, const DataContext& context) {
   Data data;

@@ -11,17 +11,29 @@
 
 namespace neon {
 
+// A size that a spec names, or `auto`: neon's choice for the training images.
+struct WantedSize : SampleSize {
+  using SampleSize::SampleSize;
+  bool automatic = false;
+};
+template <>
+struct Value_of<WantedSize> {
+  static std::string type() { return "integer, [height, width] or auto"; }
+  static void read(const Setting& from, WantedSize& out, const Constraint& constraint, Problems& problems);
+  static Setting write(const WantedSize& value);
+};
+
 // The parameters that all readers of images share.
 struct ImageParams : StreamParams {
-  SampleSize size;
+  WantedSize size;
   int64_t channels = 3;
   bool normalize = true;
   std::string on_bad_sample = "error";
   static void describe(auto&& p) {
     p("size", &ImageParams::size,
       "Side of the samples in pixels, or [height, width]: neon scales an image until it just covers this size, and "
-      "takes "
-      "the middle. 0: the images' own size.",
+      "takes the middle. auto, for a folder or a list: the size of the training images where all have one, otherwise "
+      "the median of their shorter sides, at most 256. 0: the images' own size.",
       closed(0, 8192), Unit{"pixels"});
     p("channels", &ImageParams::channels,
       "Channels: 3 for RGB, 1 for grey (0.299 R + 0.587 G + 0.114 B, as in JPEG). Transparent pixels "
@@ -85,6 +97,9 @@ struct CheckedImage {
 std::vector<CheckedImage> check_images(const ImageSet& set);
 // "size: 64", a line of a spec that brings images of these sizes to one size: the smallest shorter side, at most 256.
 std::string size_line(const std::vector<ImageSize>& sizes);
+// Where the set's size is `auto`: takes that of a net that was trained before, else the one that fits the training
+// images, by the headers of the first 2000, which a note says. A data error where none of them can be read.
+void choose_size(ImageSet& set, const DataContext& context);
 // "38 x 36 pixels, the first image has 36 x 37; give size: N to bring all to N x N"
 std::string other_size(const ImageSize& size, const ImageSize& first);
 

@@ -47,7 +47,11 @@ Split load_part(const SampleReader& reader) {
 
 class Shards : public Parametrized<Dataset, ShardsParams> {
  public:
-  explicit Shards(ShardsParams given) : Parametrized(std::move(given)) { check_image_params(params); }
+  explicit Shards(ShardsParams given) : Parametrized(std::move(given)) {
+    check_image_params(params);
+    if (params.size.automatic)
+      fail(ErrorKind::config, "size: auto is for images of a folder or a list; give shards a number, as size: 64");
+  }
 
   Data load(const DataContext& context) const override {
     std::string looked_for;

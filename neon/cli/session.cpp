@@ -22,7 +22,6 @@
 #include "neon/spec/spec.h"
 #include "neon/train/checkpoint.h"
 #include "neon/train/class_names.h"
-#include "neon/train/fingerprint.h"
 #include "neon/train/finite.h"
 #include "neon/train/run_folder.h"
 #include "neon/train/terminal.h"
@@ -240,17 +239,7 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
                const FormerRun* former) {
   std::vector<std::string> warnings;
   DataContext context = data_context(options, folder, seed_of(experiment, options), warnings);
-  if (former) context.may_download = former->may_fetch, context.limits = former->limits;
-  if (former && !former->run.meaning.vocabulary.empty()) context.vocabulary = former->run.meaning.vocabulary;
-  if (former && !former->run.meaning.table.codes.empty()) context.columns = former->run.meaning.table;
-  if (former && former->run.meaning.sequence)
-    context.series = former->run.meaning.table.features, context.series_decimal = former->run.meaning.table.decimal;
-  if (former && !former->run.meaning.standard.empty()) context.standard = former->run.meaning.standard;
-  if (former && !former->run.meaning.target_standard.empty())
-    context.target_standard = former->run.meaning.target_standard;
-  if (former) context.targets = former->run.meaning.targets, context.tokens = former->run.meaning.tokens;
-  if (former) context.rules = former->run.meaning.rules, context.some_classes = former->other_samples;
-  if (former && former->goes_on) context.streams = was_streamed(former->run.position.data);
+  if (former) keep_meaning(*former, context);
   Data data = of_former(former, experiment, context, [&] {
     const SlowNote note("reading the data set ...");
     return experiment.params.dataset->load(context);

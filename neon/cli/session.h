@@ -67,6 +67,9 @@ struct FormerRun {
   std::optional<ReadLimits> limits;
   bool other_samples = false;  // samples of another place, which need not have all classes
 };
+// Keeps the vocabulary, codes of columns, units and size of images that the net was trained with, whatever the data
+// have.
+void keep_meaning(const FormerRun& former, DataContext& context);
 // The data set of an experiment, read; relative paths are looked for in `folder` too. Warnings are printed. Where the
 // GPU is chosen, whether samples held in memory stay there is settled.
 Data load_data(const Experiment& experiment, const RunOptions& options, const std::string& folder,
