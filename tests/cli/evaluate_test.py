@@ -262,6 +262,17 @@ class Evaluate(Case):
         self.write("new/list.csv", "file,class\n" + "".join(f"red/{i}.png,red\n" for i in range(3)))
         self.assertEqual(self.report("new/list.csv")["report"]["confusion"], [[0, 0], [1, 2]])
 
+    def test_photos_have_the_size_of_the_training_images(self):
+        """size: auto is the median of the training images, whatever size those of another folder have."""
+        for part, sides in (("p/train", (7, 9, 9, 20)), ("p/test", (31, 31)), ("new", (40, 44))):
+            for i, side in enumerate(sides):
+                for kind, colour in (("blue", (0, 0, 250)), ("red", (250, 0, 0))):
+                    self.write(f"{part}/{kind}/{i}.png", support.png(np.full((side, side + i, 3), colour, np.uint8)))
+        self.write("c.yaml", "dataset: {ImageFolder: {path: p, size: auto}}\nlayers:\n  - Affine: {nout: 2, activation: Softmax}\n"
+                   "cost: CrossEntropyMulti\noptimizer: {Adam: {learning_rate: 0.05}}\nbatch_size: 8\nepochs: 9\n")
+        self.assertIn("brought to 9 x 9 pixels", self.neon("-r", "1", "-s", "m", "c.yaml").err)
+        self.assertEqual(self.report("new")["report"]["confusion"], [[2, 0], [0, 2]])
+
     def test_images_of_another_kind_of_set(self):
         """A net of a folder, of a list and of shards gives each of the three the same numbers; an autoencoder's, too."""
         write_colours(self)
