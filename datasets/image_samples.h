@@ -97,8 +97,8 @@ struct CheckedImage {
 std::vector<CheckedImage> check_images(const ImageSet& set);
 // "size: 64", a line of a spec that brings images of these sizes to one size: the smallest shorter side, at most 256.
 std::string size_line(const std::vector<ImageSize>& sizes);
-// Where the set's size is `auto`: takes that of a net that was trained before, else the one that fits the training
-// images, by the headers of the first 2000, which a note says. A data error where none of them can be read.
+// Settles a size of `auto`: that of a net that was trained before, else the one that fits the training images, by the
+// headers of the first 2000, which a note says. A data error where none of them can be read.
 void choose_size(ImageSet& set, const DataContext& context);
 // "38 x 36 pixels, the first image has 36 x 37; give size: N to bring all to N x N"
 std::string other_size(const ImageSize& size, const ImageSize& first);

@@ -14,7 +14,7 @@ constexpr int kColumnsBefore = (Case::filter_columns - 1) / Case::column_stride;
 template <typename Case>
 constexpr int kSeeingColumns = kColumnsBefore<Case> + (Case::strip - 1) / Case::column_stride + 1;
 
-// Where a pack of numbers lies; those of a place outside are 0.
+// The place of a pack of numbers; those outside are 0.
 struct Place {
   const void* at;
   bool inside;

@@ -17,8 +17,8 @@ std::string listed(int64_t count, Each&& each) {
 }  // namespace
 
 std::string pair_text(DType dtype) {
-  return text("__device__ __forceinline__ u32 pair_of(float x, float y) {\n  u32 out;\n  asm(\"cvt.rn.",
-              device_type(dtype), "x2.f32 %0, %1, %2;\" : \"=r\"(out) : \"f\"(y), \"f\"(x));\n  return out;\n}\n");
+  return text("__device__ __forceinline__ u32 pair_of(float x, float y) { return word_of<", device_type(dtype),
+              ">(x, y); }\n");
 }
 
 std::string multiply_add_text(DType dtype, int64_t columns, bool a_turned, bool b_turned) {

@@ -121,7 +121,7 @@ void join_mpi_ranks() {
     place.started = join_started_ranks(*found);
   } catch (const Error& error) {
     if (found->rank == 0) throw;
-    // Where all have the same fault, rank 0 tells it, and whoever started the ranks ends the others then.
+    // Rank 0 tells a fault that all ranks have, and whoever started them ends the others then.
     usleep(kOthersEnd + useconds_t(std::min(found->rank, kMostApart)) * kApart);
     fail(error.kind(), name_of(*found), ": ", error.what());
   }

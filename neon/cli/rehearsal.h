@@ -38,7 +38,7 @@ class OneBatch {
            const std::vector<NamedTensor>& taken = {});
   // The mean cost, with the same random draws at each call.
   double cost();
-  // Where a number of that pass is first not finite; "" where all are.
+  // The place at which a number of that pass is first not finite; "" where all are finite.
   std::string not_finite() { return program_->first_nonfinite(0).text; }
   // The gradient in the last call of cost(); empty where the cost does not depend on the parameter.
   Tensor gradient(const std::string& parameter) const;

@@ -149,8 +149,8 @@ NaiveRun run_of(const NaiveCase& c, NaiveRun run) {
   return run;
 }
 
-// What dropout multiplies each weight (N,H,T,S) by. Queries and keys of 0 give equal weights, and key s has 1 as the
-// number s of its value: then y is these weights.
+// The factors by which dropout multiplies each weight (N,H,T,S). Queries and keys of 0 give equal weights, and key s
+// has 1 as the number s of its value: then y is these weights.
 Tensor factors_of(NaiveCase c) {
   c.size = c.keys, c.causal = false, c.lengths = {};
   NaiveRun run{numbers("q", c.of(c.queries, c.heads)), numbers("k", c.of(c.keys, c.key_heads)),

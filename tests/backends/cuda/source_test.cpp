@@ -243,7 +243,7 @@ TEST_CASE("max pooling in 16 bits goes along strips of windows, where they overl
   check_compiles(sources);
 }
 
-// Of what an array holds in a thread's memory ptxas brings all into registers, or nothing.
+// An array that NVRTC leaves in a thread's memory stays there: ptxas brings it into no registers.
 TEST_CASE("kernels of depthwise convolutions keep numbers in registers, and have images copied ahead") {
   const neon_test::Variable cache("NEON_CACHE_DIR", "/dev/null");
   constexpr int kWithoutCode = 92;  // for this there is PTX alone
