@@ -10,6 +10,7 @@
 #include "neon/core/team.h"
 #include "neon/core/threads.h"
 #include "neon/core/version.h"
+#include "neon/train/changed_settings.h"
 #include "neon/train/fingerprint.h"
 #include "neon/train/loss_scale.h"
 
@@ -67,15 +68,29 @@ std::vector<std::string> newer_arithmetic(const StoredRun& stored) {
   return out;
 }
 
-void resume_from(const StoredRun& stored, const std::string& source, int64_t accumulate, RunStart& start) {
+// Throws where the samples, or the order in which a step takes them, are not those of the stored run.
+void check_same_data(const StoredRun& stored, const Position& here, const RunSetup& setup) {
+  constexpr std::string_view kDataset[] = {"dataset"};
+  const std::string& path = stored.file.path;
+  const std::string changed = changed_settings(stored.spec, setup.experiment.resolved(setup.options), kDataset);
+  if (setup.data.streams != stored.meaning.streams && !changed.empty())
+    fail(ErrorKind::config, "the order of the samples cannot change when a run goes on: ", changed,
+         "; leave it as it was, or start another run from these weights with --model_file ", path);
+  if (same_data(here.data, stored.position.data)) return;
+  const std::string mend = changed.empty() ? "put the former data back" : changed + "; leave it as it was";
+  fail(ErrorKind::data, setup.data.source, ": the data are not those that the run began with: then ",
+       stored.position.data, ", now ", here.data, "; ", mend,
+       ", or start another run from these weights with --model_file ", path);
+}
+
+void resume_from(const StoredRun& stored, const RunSetup& setup, RunStart& start) {
   const Position here = start.position, &then = stored.position;
-  if (!same_data(here.data, then.data))
-    fail(ErrorKind::data, source, ": the data are not those that the run began with: then ", then.data, ", now ",
-         here.data, "; put the former data back, or start another run from these weights with --model_file");
+  check_same_data(stored, here, setup);
   start.notes = differences(then, here);
   std::ranges::move(newer_arithmetic(stored), std::back_inserter(start.notes));
   start.position = then;
-  if (then.updates < 0) start.position.updates = (then.step - then.skipped) / accumulate;  // of an older neon
+  if (then.updates < 0)
+    start.position.updates = (then.step - then.skipped) / setup.step.accumulate;  // of an older neon
   start.position.threads = std::min(here.threads, then.threads);
   start.position.ranks = here.ranks;
   start.position.timed = then.timed && here.timed;
@@ -106,7 +121,7 @@ RunStart start_of_run(const RunSetup& setup, const StoredRun* resume, std::optio
   position.device = setup.device_name;
   position.cuda = setup.cuda;
   if (resume || !options.save_path.empty()) position.data = fingerprint(setup.data);
-  if (resume) resume_from(*resume, setup.data.source, setup.step.accumulate, start);
+  if (resume) resume_from(*resume, setup, start);
   return start;
 }
 

@@ -4,6 +4,7 @@
 
 #include "datasets/word_vectors.h"
 #include "neon/core/paths.h"
+#include "neon/train/changed_settings.h"
 #include "neon/train/initial_values.h"
 #include "neon/train/learned_images.h"
 #include "neon/train/rank_agreement.h"
@@ -55,6 +56,20 @@ TakenWeights take_first_weights(const RunSetup& setup, const StepGraph& graph, V
   report.message(text(path, ": ", taken.line()));
   report.messages(taken.notes);
   return taken;
+}
+
+// Copies the arrays of a checkpoint. Its error names what has changed in the spec since.
+void restore_resumed(const StoredRun& own, const RunSetup& setup, Variables& variables) {
+  constexpr std::string_view kOfNet[] = {"dataset",   "layers", "cost",   "outputs", "rule",
+                                         "optimizer", "freeze", "phases", "ema"};
+  try {
+    restore_variables(own.file, own.file.path, variables);
+  } catch (const Error& error) {
+    const std::string changed = changed_settings(own.spec, setup.experiment.resolved(setup.options), kOfNet);
+    if (error.kind() != ErrorKind::config || changed.empty()) throw;
+    fail(ErrorKind::config, changed, ", and ", error.what(), "; leave it as it was, or start another run from these ",
+         "weights with --model_file ", own.file.path);
+  }
 }
 
 // A note, or "": a schedule may go by how many epochs the run has in all, as Cosine does.
@@ -180,7 +195,7 @@ void Trainer::set_variables(const StoredRun* resume) {
   if (resume) {
     StoredRun own = *resume;
     own.file = with_own_rows(resume->file, setup_);
-    restore_variables(own.file, resume->file.path, variables_);
+    restore_resumed(own, setup_, variables_);
     former_callbacks_ = restore_callbacks(own, setup_.experiment);
   }
   // By the spec as it is now, whatever a checkpoint has.

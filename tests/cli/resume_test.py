@@ -135,6 +135,23 @@ class Resume(Case):
                              says=change.split("=")[0].replace("hs", "h_s") + " cannot change when a run goes on")
             self.neon("resume", "-e", "2", "m.safetensors", *(word for one in same for word in ("--set", one)))
 
+    def test_a_refusal_names_the_key_that_has_changed(self):
+        self.write("t.txt", "a quick brown fox jumps over a lazy dog\n" * 20)
+        spec = self.spec("dataset: {Text: {path: t.txt, steps: 8}}\nlayers: [LSTM: {output_size: 4}, Affine: {nout: classes, "
+                         "activation: Softmax}]\ncost: CrossEntropyMulti\noptimizer: Adam\nbatch_size: 4\n", name="t.yaml")
+        self.neon("-e", "1", "-s", "t.safetensors", spec)
+        mend = "leave it as it was, or start another run from these weights with --model_file t.safetensors"
+        for change, code, says in (
+                ("streams=false", 2, "the order of the samples cannot change when a run goes on: dataset.Text.streams was true "
+                                     f"and is false now; {mend}"),
+                ("steps=6", 3, f"; dataset.Text.steps was 8 and is 6 now; {mend}"),
+                ("validation=0.2", 3, f"; dataset.Text.validation was 0 and is 0.2 now; {mend}")):
+            self.refused(code, "resume", "-e", "2", "t.safetensors", "--set", f"dataset.{change}", says=says)
+        self.refused(2, "resume", "-e", "2", "t.safetensors", "--set", "layers[0].output_size=5", says=[
+            "neon: layers[0].LSTM.output_size was 4 and is 5 now, and t.safetensors is a checkpoint of another net: ", mend])
+        self.write("t.txt", "a quick brown fox jumps over a lazy dog\n" * 19)
+        self.refused(3, "resume", "-e", "2", "t.safetensors", says="; put the former data back, or start another run")
+
     def test_a_type_set_anew_counts_where_weights_are_used(self):
         self.neon("-e", "2", "-d", "f16", "-s", "m.safetensors", self.spec(), "-u")
         said = {type: self.neon("eval", "m.safetensors", "--format", "json", "-d", type).out for type in ("f16", "bf16", "f64")}
