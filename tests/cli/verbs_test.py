@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Verbs and options are declared once; help, the man page and the completions of shells have all of them."""
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -11,7 +12,8 @@ from support import Case
 
 VERBS = ["train", "resume", "check", "compare", "convert", "search", "formats", "summary", "program", "bench", "eval", "plot", "predict", "data list", "data fetch", "data check",
          "data stats", "data pack", "data preview", "doctor", "export", "grad-check", "help", "lr-find", "new photos", "new table",
-         "new text", "overfit", "schedule"]
+         "new text", "overfit", "sample", "schedule"]
+COMMAND_LINE = pathlib.Path(__file__).resolve().parents[2] / "docs/command-line.md"
 SHELLS = "bash", "zsh", "fish"
 
 
@@ -28,15 +30,26 @@ class Verbs(Case):
         page = self.neon("--help").out
         for verb in VERBS:
             self.assertRegex(page, r"(?m)^  neon " + ("\\[OPTIONS\\] SPEC" if verb == "train" else verb) + r"\b")
+        listed = re.findall(r"(?m)^  neon ([a-z-]+(?: [a-z]+)?)(?=  | [A-Z[]|$)", page)
+        self.assertEqual([verb for verb in listed if verb not in VERBS], [], "these verbs are missing in VERBS of verbs_test.py")
         self.assertLessEqual(max(map(len, page.splitlines())), 100)
         self.assertNotIn("TEXT", page)
         self.assertRegex(page, r"(?m)^  -e, --epochs N +Passes over the training set\.")
         self.assertRegex(page, r"(?m)^  -b, --backend cpu\|gpu ")
         self.assertRegex(page, r"(?m)^  --iterations N +With bench, lr-find and overfit: ")
 
+    def test_the_page_of_the_command_line_has_every_verb(self):
+        """Rows of its first table: `neon data list`, `fetch NAME`."""
+        rows = re.findall(r"(?m)^\| (`(?:neon|new) .*?`) \|", COMMAND_LINE.read_text())
+        named = [words for row in rows for words in re.findall(r"`(?:neon )?(.*?)`", row)]
+        for verb in VERBS:
+            if verb != "train":
+                self.assertTrue(any(f"{words} ".startswith((f"{verb} ", f"{verb.split()[-1]} ")) for words in named),
+                                f"docs/command-line.md has no row for neon {verb}")
+
     def test_no_option_takes_an_empty_value(self):
         """As of a variable that a script has not set. The beginning of a text may be empty."""
-        verb_of = {option: verb for verb in [*VERBS, "sample"]
+        verb_of = {option: verb for verb in VERBS
                    for option in re.findall(r"(?m)^  (?:-\w, )?(--\w+) \S", self.neon(*verb.split(), "--help").out)}
         self.assertGreater(len(verb_of), 50)
         for option, verb in verb_of.items():

@@ -171,10 +171,13 @@ bool same(const Split& a, const Split& b) {
 
 TEST_CASE("every data set has a case") {
   const TempDir dir;
-  std::set<std::string> tested, registered;
+  std::set<std::string> tested;
   for (const Case& c : cases(dir)) tested.insert(c.name);
-  for (const auto& entry : Registry<Dataset>::get().entries()) registered.insert(entry->name);
-  CHECK(tested == registered);
+  for (const auto& entry : Registry<Dataset>::get().entries()) {
+    INFO(entry->name << " needs a row of cases() in tests/datasets/every_set_test.cpp");
+    CHECK(tested.erase(entry->name) == 1);
+  }
+  CHECK(tested == std::set<std::string>{});  // each case is of a registered set
 }
 
 TEST_CASE("a data set is what its headers say, and the same again for the same seed") {

@@ -122,9 +122,10 @@ TEST_CASE("layers, their gradients and running statistics are those of the golde
 
 TEST_CASE("every layer has a golden case, and reads back as written") {
   const Setting cases = layer_cases();
-  CHECK(uncovered("layer", cases, "layer") ==
-        std::vector<std::string>{"MultiBox", "Proposals", "RegionBoxes",  // tests/models/detection_test.cpp
-                                 "TextPart"});                            // tests/models/text_part_test.cpp
+  const std::vector<std::string> elsewhere = {"MultiBox", "Proposals",
+                                              "RegionBoxes",  // tests/models/detection_test.cpp
+                                              "TextPart"};    // tests/models/text_part_test.cpp
+  CHECK(uncovered("layer", cases, "layer", elsewhere) == std::vector<std::string>{});
   for (const Setting& one : cases.items) {
     const auto [first, second] = round_trip<Layer>(object_of(at(one, "layer")));
     CHECK(first == second);

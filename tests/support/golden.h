@@ -67,8 +67,9 @@ class GraphRun {
   std::unique_ptr<neon::Program> program_;
 };
 
-// Names in a category that no case of the file covers: those of the objects under `key`.
-std::vector<std::string> uncovered(const std::string& category, const neon::Setting& cases, const std::string& key);
+// Names in a category that neither a case of the file covers, by the objects under `key`, nor another test.
+std::vector<std::string> uncovered(const std::string& category, const neon::Setting& cases, const std::string& key,
+                                   const std::vector<std::string>& tested_elsewhere = {});
 
 // One object of each golden case, written back with every default and read again: the texts of both.
 template <typename T>

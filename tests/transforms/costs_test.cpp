@@ -65,7 +65,7 @@ TEST_CASE("costs and their gradients are those of the golden file", "[device]") 
 
 TEST_CASE("every cost has a golden case, and reads back as written") {
   const Setting cases = golden("transforms/golden/costs.json");
-  CHECK(uncovered("cost", cases, "cost") == std::vector<std::string>{"MBox"});  // mbox_test.cpp
+  CHECK(uncovered("cost", cases, "cost", {"MBox"}) == std::vector<std::string>{});  // mbox_test.cpp
   for (const Setting& one : cases.items) {
     const auto [first, second] = round_trip<Cost>(object_of(at(one, "cost")));
     CHECK(first == second);

@@ -83,7 +83,8 @@ TEST_CASE("metrics over a set are those of the golden file", "[device]") {
 
 TEST_CASE("every metric has a golden case, and reads back as written") {
   const Setting cases = golden("transforms/golden/metrics.json");
-  CHECK(uncovered("metric", cases, "metric") == std::vector<std::string>{"MeanAveragePrecision"});  // boxes_test.cpp
+  CHECK(uncovered("metric", cases, "metric", {"MeanAveragePrecision"}) ==
+        std::vector<std::string>{});  // boxes_test.cpp
   for (const Setting& one : cases.items) {
     const auto [first, second] = round_trip<Metric>(object_of(at(one, "metric")));
     CHECK(first == second);
