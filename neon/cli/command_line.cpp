@@ -165,7 +165,7 @@ class Reader {
   void add_own(const Option& option) {
     const std::string_view field = option.field;
     if (field == "config") config_option_ = take_last(app_.add_option(name(option), config_));
-    else if (field == "set") options_["set"] = app_.add_option(name(option), line_.overrides)->allow_extra_args(false);
+    else if (field == "set") options_["set"] = app_.add_option(name(option), sets_)->allow_extra_args(false);
     else if (field == "value") options_["value"] = app_.add_option(name(option), line_.values)->allow_extra_args(false);
     else if (field == "verbose") app_.add_flag(name(option), verbosity_);
     else app_.add_flag(name(option), flags_[option.field]);
@@ -269,7 +269,7 @@ class Reader {
     const Verb* const verb = find_verb(line_.verb);
     if (verb && !takes(*verb, set) && was_typed(set))
       fail(ErrorKind::config, "option --set does nothing with neon ", verb->name, ": the verb reads no spec");
-    refuse_empty(set, line_.overrides);
+    refuse_empty(set, sets_);
   }
 
   void take_values() {
@@ -281,7 +281,7 @@ class Reader {
     line_.run_options = given_of<RunOptions>(Holder::run, problems);
     const Setting of_devices = given_of<DeviceRequest>(Holder::devices, problems);
     for (const Option& option : all_options())
-      if (option.field == std::string_view("set") && !line_.overrides.empty()) check_set(option);
+      if (option.field == std::string_view("set") && !sets_.empty()) check_set(option);
     const auto devices = read_params<DeviceRequest>(of_devices, problems);
     read_params<RunOptions>(line_.run_options, problems);
     problems.throw_if_any();
@@ -324,12 +324,13 @@ class Reader {
   // An option and --set may give one field: the typed one counts above the file of options. In one place, two different
   // values are a mistake.
   void settle_overrides() {
-    for (size_t i = 0; i < line_.overrides.size(); ++i) {
+    for (size_t i = 0; i < sets_.size(); ++i) {
       const bool typed = i >= of_file_["set"];
-      const SetOption set = option_set_by(line_.overrides[i]);
+      const SetOption set = option_set_by(sets_[i]);
+      line_.overrides.emplace_back(sets_[i], typed ? "" : config_);
       const Setting* const value = line_.run_options.find(set.field);
       if (!value || value->value == set.value) continue;
-      const bool option_typed = check_contradiction(set.field, typed, line_.overrides[i]);
+      const bool option_typed = check_contradiction(set.field, typed, sets_[i]);
       if (typed && !option_typed) std::erase_if(line_.run_options.entries, [&](auto& e) { return e.key == set.field; });
     }
   }
@@ -368,6 +369,7 @@ class Reader {
   const bool any_;  // option may be given
   CLI::App app_;
   CommandLine line_;
+  std::vector<std::string> sets_;  // values of --set
   Options options_;
   std::map<std::string, std::string> values_;
   std::map<std::string, size_t> of_file_;  // by field: how many of its values the file of options gave

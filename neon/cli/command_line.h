@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "neon/spec/override.h"
 #include "neon/train/options.h"
 
 namespace neon {
@@ -101,18 +102,18 @@ struct DeviceRequest {
 };
 
 struct CommandLine {
-  std::string program = "neon";        // as it was called
-  std::vector<std::string> words;      // all that followed
-  std::string verb = "train";          // "data pack": both words
-  std::vector<std::string> operands;   // SPEC, FILE, NAME
-  std::vector<std::string> overrides;  // --set
-  std::vector<std::string> values;     // --value
-  std::string config;                  // file of options (-c)
-  Setting run_options;                 // those of RunOptions that were given
-  int verbose = 1;                     // and one more for each -v
-  int64_t ranks = 1;                   // processes that train together (-m)
-  bool asks_for_ranks = false;         // that number was given
-  std::string ranks_option = "-m 1";   // the option that gave it, and its value: "--gpus all"
+  std::string program = "neon";       // as it was called
+  std::vector<std::string> words;     // all that followed
+  std::string verb = "train";         // "data pack": both words
+  std::vector<std::string> operands;  // SPEC, FILE, NAME
+  std::vector<Override> overrides;    // --set
+  std::vector<std::string> values;    // --value
+  std::string config;                 // file of options (-c)
+  Setting run_options;                // those of RunOptions that were given
+  int verbose = 1;                    // and one more for each -v
+  int64_t ranks = 1;                  // processes that train together (-m)
+  bool asks_for_ranks = false;        // that number was given
+  std::string ranks_option = "-m 1";  // the option that gave it, and its value: "--gpus all"
   VerbOptions of_verb;
   RunOptions run() const { return read_params<RunOptions>(run_options); }
 };

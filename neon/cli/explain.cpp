@@ -97,7 +97,8 @@ class Explainer {
     const std::optional<Setting> given = find(given_), before = find(file_);
     if (!given) return "default";
     if (!given->where.is_option()) return given->where.to_string();
-    return before ? text("--set, in place of ", before->to_string(), " at ", before->where.to_string()) : "--set";
+    const std::string option = given->where.to_string();
+    return before ? text(option, ", in place of ", before->to_string(), " at ", before->where.to_string()) : option;
   }
   // The option of the command line, or the file of options, that comes before the spec.
   std::string option_for(const std::string& key) const {

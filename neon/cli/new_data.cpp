@@ -17,12 +17,12 @@ Setting changed_set(const CommandLine& line, const char* kind, std::vector<Setti
   Setting root = Setting::map({{"dataset", Setting::map({{kind, Setting::map(std::move(params)), {}}}), {}}});
   root.set_paths("");
   Problems problems;
-  for (const std::string& assignment : line.overrides) {
-    if (!assignment.starts_with("dataset."))
-      fail(ErrorKind::config, "--set ", assignment, ": neon ", line.verb,
+  for (const Override& given : line.overrides) {
+    if (!given.assignment.starts_with("dataset."))
+      fail(ErrorKind::config, "--set ", given.assignment, ": neon ", line.verb,
            " writes the spec and takes keys of the data set alone, as --set dataset.KEY=VALUE; change the rest in the "
            "spec");
-    apply_override(root, assignment, problems);
+    apply_override(root, given, problems);
   }
   problems.throw_if_any();
   return root.entries[0].value;

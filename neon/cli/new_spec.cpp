@@ -53,7 +53,7 @@ const std::string& operand_for_new(const CommandLine& line, size_t most) {
 void print_spec(const CommandLine& line, const std::string& facts, const std::string& spec) {
   std::vector<std::string> words;
   for (const std::string& operand : line.operands) words.push_back(shell_word(operand));
-  for (const std::string& assignment : line.overrides) words.push_back("--set " + shell_word(assignment));
+  for (const Override& given : line.overrides) words.push_back("--set " + shell_word(given.assignment));
   print_data(text("# neon ", line.verb, " ", join(words, " "), "\n# ", printable(facts),
                   "\n# Save this as a file NAME.yaml; neon check NAME.yaml explains it, neon NAME.yaml trains it.\n",
                   spec));
@@ -217,9 +217,9 @@ Setting list_of(const std::vector<std::string>& names) {
 
 // The columns of a table that names them otherwise than text and label, unless --set says them.
 std::optional<TextRoles> roles_for(const CommandLine& line, const std::string& path) {
-  for (const std::string& assignment : line.overrides)
+  for (const Override& given : line.overrides)
     for (const char* const key : {"dataset.text=", "dataset.label=", "dataset.header=", "dataset.delimiter="})
-      if (assignment.starts_with(key)) return {};
+      if (given.assignment.starts_with(key)) return {};
   return file_exists(path) && texts_of_archive(path).empty() ? roles_of_columns(path) : std::nullopt;
 }
 

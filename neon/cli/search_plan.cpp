@@ -92,7 +92,7 @@ std::vector<std::string> words_of_options(const CommandLine& line) {
     if (is_flag && entry.value.value == "true") out.push_back("--" + entry.key);
     if (!is_flag) out.push_back(text(option->flags.substr(option->flags.find("--")), "=", entry.value.value));
   }
-  for (const std::string& assignment : line.overrides) out.insert(out.end(), {"--set", assignment});
+  for (const Override& given : line.overrides) out.insert(out.end(), {"--set", given.assignment});
   return out;
 }
 

@@ -126,7 +126,7 @@ OpenedRun open_checkpoint(const CommandLine& line, const std::string& path) {
   root.set_paths("");
   const Setting before = root;
   Problems problems;
-  for (const std::string& assignment : line.overrides) apply_override(root, assignment, problems);
+  for (const Override& given : line.overrides) apply_override(root, given, problems);
   problems.throw_if_any();
   out.experiment = std::make_unique<Experiment>(root);
   if (!line.overrides.empty()) check_kept_parameters(out, before);

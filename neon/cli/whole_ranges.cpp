@@ -31,7 +31,7 @@ double fraction_in(const SearchRange& range) {
 }
 
 // Whether a key refuses the number because it is not whole.
-bool is_refused(const SearchRange& range, const std::string& path, const std::vector<std::string>& overrides,
+bool is_refused(const SearchRange& range, const std::string& path, const std::vector<Override>& overrides,
                 std::map<std::string, std::string> values) {
   const std::string fraction = number(fraction_in(range));
   values[range.name] = fraction;
@@ -47,7 +47,7 @@ bool is_refused(const SearchRange& range, const std::string& path, const std::ve
 
 }  // namespace
 
-void check_whole_ranges(const std::string& path, const std::vector<std::string>& overrides,
+void check_whole_ranges(const std::string& path, const std::vector<Override>& overrides,
                         const std::map<std::string, std::string>& values, const std::vector<SearchRange>& checked,
                         const std::vector<SearchRange>& all) {
   Problems problems;

@@ -199,7 +199,10 @@ Setting* mapping_of(Setting& params) {
 }
 
 // A place of its own for each option, so that values of two options differ.
-Location from_option() { return {std::make_shared<const std::string>("--set"), 0, 0}; }
+Location from_option(const std::string& name) { return {std::make_shared<const std::string>(name), 0, 0}; }
+
+// "--set", behind the file of options that gives it.
+std::string name_of_option(const Override& given) { return given.where.empty() ? "--set" : given.where + ": --set"; }
 
 // Whether a layer of the spec goes by that name.
 bool is_layer(Setting& root, const std::string& key) {
@@ -210,7 +213,7 @@ bool is_layer(Setting& root, const std::string& key) {
   return std::ranges::count(named, key, &Named::name) > 0 || layer_by_default_name(*layers, key);
 }
 
-Setting& child(Setting& at, const Step& step, bool is_last) {
+Setting& child(Setting& at, const Step& step, bool is_last, const std::string& option) {
   if (step.key.empty()) {
     Setting& list = is_object(at) && !at.path.empty() ? at.entries[0].value : at;
     if (!list.is_list()) refuse(shown_path(at), " is ", at.describe(), ", not a list, so it has no ", step.shown);
@@ -232,7 +235,7 @@ Setting& child(Setting& at, const Step& step, bool is_last) {
     refuse("there is no '", step.key, "' in ", shown_path(inside),
            is_layer(at, step.key) ? text("; did you mean layers.", step.key) : did_you_mean(step.key, keys),
            keys.empty() ? "" : text(" (keys: ", list_text(keys), ")"));
-  inside.entries.push_back({step.key, {}, from_option()});
+  inside.entries.push_back({step.key, {}, from_option(option)});
   inside.entries.back().value.path = inside.path.empty() ? step.key : text(inside.path, ".", step.key);
   return inside.entries.back().value;
 }
@@ -255,14 +258,14 @@ void place(Setting& setting, const Location& where) {
   }
 }
 
-Setting value_of(std::string_view written, bool object_expected) {
+Setting value_of(std::string_view written, bool object_expected, const std::string& option) {
   if (written.empty()) refuse("no value after '='; write null or '' for none");
   Problems problems;
   Setting out = read_yaml_text(written, "value");
   convert_objects(out, object_expected, problems);
   problems.throw_if_any();
   if (has_range(out)) refuse("a range of a search stands in the spec itself; --set gives a value");
-  place(out, from_option());
+  place(out, from_option(option));
   return out;
 }
 
@@ -276,20 +279,34 @@ const Setting* first_given(const Setting& setting, const Location& own) {
   return nullptr;
 }
 
-void apply(Setting& root, std::string_view assignment) {
+// Throws where the value would replace one that another option gave. A file of options counts before the command line.
+void check_replaces_none(const Setting& at, const Override& given) {
+  const Setting* const lost = first_given(at, at.where);
+  if (!lost) return;
+  const std::string giver = lost->where.to_string();
+  const bool of_file = giver != name_of_option({"", ""});
+  const std::string by = of_file ? "which " + giver + " gives" : "which another --set before it gives";
+  if (!of_file || !given.where.empty()) refuse("it replaces ", lost->path, ", ", by, "; put this one first");
+  refuse("it replaces ", lost->path, ", ", by,
+         ", and the lines of the file come before the command line; put this one ",
+         "into the file, above that line, or take that line out");
+}
+
+void apply(Setting& root, const Override& given) {
+  const std::string_view assignment = trimmed(given.assignment);
+  const std::string option = name_of_option(given);
   const Source checked(assignment, "text", YamlLimits().bytes);  // keys, too, must be text
   PathReader reader(assignment);
   const std::vector<Step> steps = reader.read();
   if (steps[0].key == "define") refuse("aliases already copied the values of 'define'; set them where they are used");
   const bool object = steps.size() == 1 && (steps[0].key == "cost" || steps[0].key == "optimizer");
-  Setting value = value_of(reader.value(), object || steps[0].key == "layers");
+  Setting value = value_of(reader.value(), object || steps[0].key == "layers", option);
   Setting changed = root;
   Setting* at = &changed;
-  for (size_t i = 0; i + 1 < steps.size(); ++i) at = &child(*at, steps[i], false);
+  for (size_t i = 0; i + 1 < steps.size(); ++i) at = &child(*at, steps[i], false, option);
   if (steps.size() == 1 || steps.back().key != "type" || !change_class(*at, value)) {
-    at = &child(*at, steps.back(), true);
-    if (const Setting* const lost = first_given(*at, at->where))
-      refuse("it replaces ", lost->path, ", which another --set before it gives; put this one first");
+    at = &child(*at, steps.back(), true, option);
+    check_replaces_none(*at, given);
     value.set_paths(at->path);
     *at = std::move(value);
   }
@@ -327,7 +344,7 @@ std::optional<Setting> setting_at(Setting root, std::string_view path, std::stri
   Setting* at = &root;
   for (const Step& step : reader.read()) {
     Setting* const behind = value_behind_class(*at, step.key);
-    at = behind ? behind : &child(*at, step, false);
+    at = behind ? behind : &child(*at, step, false, "");
   }
   return *at;
 } catch (const Refusal& refusal) {
@@ -343,12 +360,13 @@ TopLevelOverride top_level_override(std::string_view assignment) try {
   return {};  // told where it is applied
 }
 
-void apply_override(Setting& root, std::string_view assignment, Problems& problems) {
-  std::string prefix =
-      text("--set ", assignment.size() > 80 ? text(assignment.substr(0, 77), "...") : assignment, ": ");
+void apply_override(Setting& root, const Override& given, Problems& problems) {
+  const std::string& assignment = given.assignment;
+  std::string prefix = text(name_of_option(given), " ",
+                            assignment.size() > 80 ? text(assignment.substr(0, 77), "...") : assignment, ": ");
   std::ranges::replace(prefix, '\n', ' ');
   try {
-    apply(root, trimmed(assignment));
+    apply(root, given);
   } catch (const Refusal& refusal) {
     problems.add({}, "", prefix + refusal.message);
   } catch (const Error& error) {

@@ -9,6 +9,14 @@
 
 namespace neon {
 
+struct Override {
+  std::string assignment;  // PATH=VALUE
+  std::string where;       // the line of a file of options, "options.txt:3"; "": the command line
+  Override(const char* assignment) : assignment(assignment) {}
+  Override(std::string assignment, std::string where = "")
+      : assignment(std::move(assignment)), where(std::move(where)) {}
+};
+
 // PATH: keys with dots between them and [index] for an item of a list:
 //   batch_size=64   optimizer.learning_rate=0.01   layers[2].nout=50   layers.fc1.nout=50
 // A key leads through an object to its parameters (optimizer.learning_rate is
@@ -19,7 +27,7 @@ namespace neon {
 // {Gaussian: {scale: 0.01}}. As in neon 1.x, `config` may stand before a parameter, and optimizer.type is the class.
 // The last key may be new, since not every parameter is written; any other must be there.
 // The root must have its paths. Problems are added; the root is changed only without a problem.
-void apply_override(Setting& root, std::string_view assignment, Problems& problems);
+void apply_override(Setting& root, const Override& given, Problems& problems);
 
 // The setting that such a PATH leads to, with its place; a class name may stand in the path, too. Without one,
 // `why_not` says why.

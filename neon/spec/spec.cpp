@@ -67,7 +67,7 @@ void take_ranges(FoundRanges found, const RangeUse& use, Spec& out) {
 
 }  // namespace
 
-Spec spec_from_text(std::string_view text_, const std::string& name, const std::vector<std::string>& overrides,
+Spec spec_from_text(std::string_view text_, const std::string& name, const std::vector<Override>& overrides,
                     const RangeUse& use) {
   const YamlLimits limits;
   const Source source(text_, name, limits.bytes);
@@ -81,8 +81,8 @@ Spec spec_from_text(std::string_view text_, const std::string& name, const std::
   Setting root =
       is_old(raw) ? oldest_root(source, raw, out, problems) : native_root(source, std::move(raw), out, problems);
   const auto apply = [&](bool of_converted) {
-    for (const std::string& assignment : overrides)
-      if (names_converted(assignment, out.notation) == of_converted) apply_override(root, assignment, problems);
+    for (const Override& given : overrides)
+      if (names_converted(given.assignment, out.notation) == of_converted) apply_override(root, given, problems);
   };
   apply(false);
   if (out.notation != "0.9") convert_keys(root, out.notation, out.conversion, out.notes, problems);
@@ -95,7 +95,7 @@ Spec spec_from_text(std::string_view text_, const std::string& name, const std::
   return out;
 }
 
-Spec load_spec(const std::string& path, const std::vector<std::string>& overrides, const RangeUse& use) {
+Spec load_spec(const std::string& path, const std::vector<Override>& overrides, const RangeUse& use) {
   return spec_from_text(read_text_file(path, YamlLimits().bytes), path, overrides, use);
 }
 

@@ -11,6 +11,7 @@
 
 #include "neon/core/setting.h"
 #include "neon/spec/conversion.h"
+#include "neon/spec/override.h"
 #include "neon/spec/search_range.h"
 
 namespace neon {
@@ -30,8 +31,8 @@ struct Spec {
 // Overrides are those of override.h. They see the spec in its one form, but before `Repeat` is expanded: an
 // index counts the items of a list as the file has them, and so do the paths in messages.
 // Throws one config error with a line for each problem.
-Spec load_spec(const std::string& path, const std::vector<std::string>& overrides = {}, const RangeUse& use = {});
-Spec spec_from_text(std::string_view text, const std::string& name, const std::vector<std::string>& overrides = {},
+Spec load_spec(const std::string& path, const std::vector<Override>& overrides = {}, const RangeUse& use = {});
+Spec spec_from_text(std::string_view text, const std::string& name, const std::vector<Override>& overrides = {},
                     const RangeUse& use = {});
 
 }  // namespace neon

@@ -189,6 +189,20 @@ class Usage(Case):
         self.write("c.cfg", "set = epochs=2\nepochs = 3\n")
         self.refused(2, "-c", "c.cfg", spec, says="neon: c.cfg: option -e,--epochs '3' and --set epochs=2 contradict each other")
 
+    def test_values_of_a_file_of_options_name_the_file(self):
+        spec = self.spec()
+        self.write("a.cfg", "set = optimizer.momentum_coef=0.5\n")
+        says = ["momentum_coef, which a.cfg: --set gives, and the lines of the file come before the command line; put this one into the file"]
+        self.refused(2, "check", "-c", "a.cfg", spec, "--set", "optimizer=RMSProp", says=["neon: --set optimizer=RMSProp: it replaces", *says])
+        self.write("b.cfg", "set = optimizer.momentum_coef=0.5\nset = optimizer=RMSProp\n")
+        self.refused(2, "check", "-c", "b.cfg", spec,
+                     says=["neon: b.cfg: --set optimizer=RMSProp: it replaces", "which b.cfg: --set gives; put this one first"])
+        self.refused(2, "check", spec, "--set", "optimizer.momentum_coef=0.5", "--set", "optimizer=RMSProp",
+                     says="which another --set before it gives; put this one first")
+        self.write("c.cfg", "set = epochs=many\n")
+        self.refused(2, "check", "-c", "c.cfg", spec, says="neon: c.cfg: --set: epochs: expected an integer")
+        self.assertIn("0.5  (a.cfg: --set", self.neon("check", "-c", "a.cfg", spec, "--explain", "optimizer.momentum_coef").out)
+
     def test_operands_that_are_none(self):
         self.refused(2, "check", "check", self.spec(), says="'s.yaml' is one operand too many after 'check'; usage: neon check SPEC")
         # No number of bits, so the spec.

@@ -24,10 +24,10 @@ const char* const kSpec =
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  std::vector<std::string> overrides(1);
+  std::vector<neon::Override> overrides(1, "");
   for (size_t i = 0; i < size && overrides.size() < 8; ++i) {
-    if (data[i] == '\n') overrides.emplace_back();
-    else overrides.back() += char(data[i]);
+    if (data[i] == '\n') overrides.emplace_back("");
+    else overrides.back().assignment += char(data[i]);
   }
   neon::Spec spec;
   try {

@@ -127,7 +127,7 @@ TEST_CASE("neon's notations of branches mean the same") {
 }
 
 TEST_CASE("--set reaches into branches by index and by name") {
-  const std::vector<std::string> overrides = {"layers[0][1][0].nout=7", "layers.deep.nout=8"};
+  const std::vector<Override> overrides = {"layers[0][1][0].nout=7", "layers.deep.nout=8"};
   const Spec spec = spec_from_text(
       "layers:\n- MergeConcat:\n  - [Linear: {nout: 3, init: Kaiming, name: deep}]\n"
       "  - [Linear: {nout: 3, init: Kaiming}]\n",

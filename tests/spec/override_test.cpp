@@ -26,7 +26,7 @@ callbacks: [{EarlyStop: {patience: 5}}, Hist]
 batch_size: 128
 )";
 
-Spec with(const std::vector<std::string>& overrides) { return spec_from_text(kText, "m.yaml", overrides); }
+Spec with(const std::vector<Override>& overrides) { return spec_from_text(kText, "m.yaml", overrides); }
 std::string override_error(const std::string& override) {
   return message_of([&] { with({override}); });
 }
@@ -68,7 +68,7 @@ TEST_CASE("a phase goes by its name, and not by that of a layer in it") {
 }
 
 TEST_CASE("a key of an output in its short form stands beside its cost") {
-  const auto outputs = [](const std::vector<std::string>& overrides) {
+  const auto outputs = [](const std::vector<Override>& overrides) {
     const std::string content = "outputs:\n  grade: CrossEntropyMulti\n  price: {cost: MeanSquared}\n";
     return spec_from_text(content, "m.yaml", overrides).root.find("outputs")->to_string();
   };
@@ -172,6 +172,22 @@ TEST_CASE("a value that replaces what an override before it gave is refused") {
                with({"optimizer=RMSProp", "optimizer.learning_rate=0.5", "optimizer=Adam"});
              }),
              Contains("--set optimizer=Adam: it replaces ") && Contains("learning_rate, which another --set"));
+  using Given = std::vector<Override>;
+  CHECK_THAT(message_of([] {
+               with(Given{{"epochs=2", "o.txt"}, {"optimizer.learning_rate=0.5", "o.txt"}, "optimizer=Adam"});
+             }),
+             Contains("--set optimizer=Adam: it replaces optimizer.GradientDescentMomentum.learning_rate, which "
+                      "o.txt: --set gives, and the lines of the file come before the command line; put this one into "
+                      "the file, above that line, or take that line out"));
+  CHECK_THAT(message_of([] {
+               with(Given{{"optimizer.learning_rate=0.5", "o.txt"}, {"optimizer=Adam", "o.txt"}});
+             }),
+             Contains("o.txt: --set optimizer=Adam: it replaces ") &&
+                 Contains("learning_rate, which o.txt: --set gives; put this one first"));
+  CHECK_THAT(message_of([] {
+               with(Given{{"epochs=2", "o.txt"}, "optimizer.learning_rate=0.5", "optimizer=Adam"});
+             }),
+             Contains("which another --set before it gives; put this one first"));
   with({"optimizer=RMSProp", "optimizer.learning_rate=0.5"});
   with({"optimizer={RMSProp: {learning_rate: 0.5}}", "optimizer=Adam"});
   with({"epochs=3", "epochs=4"});

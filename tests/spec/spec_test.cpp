@@ -132,7 +132,7 @@ TEST_CASE("the order of samples in files of 1.x") {
 
 TEST_CASE("--set reaches into a converted data set by its class, and into one of 1.x by its own keys") {
   const std::string file = "epochs: 1\nlayers: [{type: Affine, nout: 3}]\ndataset: {name: cifar10}\n";
-  const auto dataset = [&](const std::vector<std::string>& overrides) {
+  const auto dataset = [&](const std::vector<Override>& overrides) {
     return spec_from_text(file, "m.yaml", overrides).root.find("dataset")->to_string();
   };
   CHECK(dataset({"dataset.CIFAR10.subset_pct=2"}) == "{CIFAR10: {subset_pct: 2}}");
