@@ -119,12 +119,30 @@ class ChangedSpec {
       return field && field->name == key && differ(&entry.value, old_.find(entry.key));
     });
   }
+  // Above 0, now and before.
+  bool averages() const { return is_above_0(now_); }
+  bool averaged() const { return is_above_0(then_); }
+  // The same of a key of one of several outputs.
+  bool changes_output(std::string_view output, std::string_view key) const {
+    return differ(of_output(now_, output, key), of_output(then_, output, key));
+  }
   bool has_other_data() const { return of_data_[0].entry() != of_data_[1].entry(); }
   bool changes_whitening() const {
     return changes("augment") && whitening_of(then_) && differ(whitening_of(now_), whitening_of(then_));
   }
 
  private:
+  static bool is_above_0(const Setting& spec) {
+    const Setting* const ema = spec.find("ema");
+    double share = 0;
+    return ema && parse_number(ema->value, share) && share > 0;
+  }
+  static const Setting* of_output(const Setting& spec, std::string_view output, std::string_view key) {
+    const Setting* const outputs = spec.find("outputs");
+    const Setting* const found = outputs && outputs->is_map() ? outputs->find(output) : nullptr;
+    return found && found->is_map() ? found->find(key) : nullptr;
+  }
+
   const Setting &set_, &old_;
   const Setting now_, then_;
   const DataParameters of_data_[4];
@@ -194,6 +212,28 @@ void check_samples_heeded(const std::string& verb, const ChangedSpec& spec, cons
   });
 }
 
+[[noreturn]] void refuse_unheeded(const std::string& verb, const std::string& key, const char* instead) {
+  fail(ErrorKind::config, "--set ", key, " changes nothing for neon ", verb, "; ", instead);
+}
+
+// Keys that count for some nets alone.
+void check_heeded_by_net(const std::string& verb, const ChangedSpec& spec, const OpenedRun& opened) {
+  const std::vector<NamedTensor>& tensors = opened.run.file.tensors;
+  const bool has_means = std::ranges::any_of(tensors, [](auto& named) { return named.name.ends_with("/ema"); });
+  if (spec.changes("ema") && !has_means) refuse_unheeded(verb, "ema", "the run kept no running means; leave it out");
+  if (spec.changes("ema") && spec.averages() == spec.averaged())
+    refuse_unheeded(verb, "ema", "0 takes the weights in place of their running means; leave it out");
+  if (spec.changes("buckets") && (verb == "sample" || !opened.run.meaning.ragged))
+    refuse_unheeded(verb, "buckets", "leave it out");
+  for (const auto& [name, output] : opened.experiment->params.outputs)
+    for (const char* const key : {"class_weights", "cost", "weight", "metrics"}) {
+      const bool counts = verb == "eval" ? key != std::string_view("class_weights")
+                                         : key == std::string_view("cost") && output.cost->of_sequences();
+      if (!counts && spec.changes_output(name, key))
+        refuse_unheeded(verb, text("outputs.", name, ".", key), "leave it out");
+    }
+}
+
 }  // namespace
 
 void check_heeded(const std::string& verb, const OpenedRun& opened) {
@@ -205,6 +245,7 @@ void check_heeded(const std::string& verb, const OpenedRun& opened) {
     fail(ErrorKind::config, "--set ", unused.key, " changes nothing for neon ", verb, "; ",
          seed ? "-r gives the seed" : unused.instead);
   }
+  check_heeded_by_net(verb, spec, opened);
   const Made<Cost>& cost = opened.experiment->params.cost;  // CTC has the number of its blank
   if (!evaluates && spec.changes("cost") && !(cost && cost->of_sequences()))
     fail(ErrorKind::config, "--set cost changes nothing for neon ", verb, "; leave it out");

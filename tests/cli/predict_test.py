@@ -29,7 +29,7 @@ class Evaluation(Case):
         self.trained()
         self.write("x.csv", "5,3,1,0.2\n6,3,5,2\n")
         of_training = ("optimizer.learning_rate=0.5", "epochs=3", "callbacks=[EarlyStop]", "freeze=[Affine_0]", "train_metrics=3", "predictions=[test]",
-                       "shuffle=false", "sampling=balanced", "accumulate=2", "class_weights=balanced", "parallel.batch_norm=all")
+                       "shuffle=false", "sampling=balanced", "accumulate=2", "class_weights=balanced", "parallel.batch_norm=all", "ema=0.5", "buckets=3")
         of_eval = ("metrics=[TopKMisclassification: {k: 2}]", "batchsize=4", "rng_seed=3", "backend=cpu", "cost=MeanSquared", "dataset=Iris",
                    "reset_period=2", "normalize=true")
         for verb, names, keys in (["eval"], ["m.safetensors"], of_training), (["predict"], ["m.safetensors", "x.csv"], of_training + of_eval), \
@@ -47,6 +47,11 @@ class Evaluation(Case):
     def test_eval_of_running_means(self):
         numbers = re.search(r"test: (.*?)  \(", self.trained(ema="0.9").out)[1]
         self.assertIn(f"test: {numbers}  (", self.neon("eval", "m.safetensors").out)
+        self.write("x.csv", "5,3,1,0.2\n")
+        for verb in ["eval", "m.safetensors"], ["predict", "m.safetensors", "x.csv"]:
+            self.refused(2, *verb, "--set", "ema=0.5", says=f"--set ema changes nothing for neon {verb[0]}; 0 takes the weights in place of their running means")
+            means, weights = self.neon(*verb).out, self.neon(*verb, "--set", "ema=0").out
+            self.assertNotEqual(means, weights)
 
     def test_what_training_adds_does_not_hinder_the_use_of_its_weights(self):
         self.write("x.csv", "5,3,1,0.2\n6,3,5,2\n")
