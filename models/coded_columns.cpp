@@ -28,15 +28,29 @@ Made<Initializer> init_of_tables() {
   return out;
 }
 
+// As `of_others`, but for row 0, which begins at zeros: no training row may have a rare or missing value, and then the
+// row stays as it is. So an unknown category adds nothing, as one of a column that is not embedded.
+class InitOfTable : public Initializer {
+ public:
+  const void* params_address() const override { return nullptr; }
+  void fill(Tensor& tensor, const Fan& fan, Stream& stream) const override {
+    of_others_->fill(tensor, fan, stream);
+    for (int64_t i = 0; i < tensor.shape()[1]; ++i) tensor.set(i, 0);
+  }
+
+ private:
+  const Made<Initializer> of_others_ = init_of_tables();
+};
+
 // The rows (N,width) of the column's table that x (N,F) names.
 Expr rows_of_table(LayerContext& context, const LayerContext::CodedColumn& column, Expr x) {
-  static const Made<Initializer> init = init_of_tables();
+  static const InitOfTable init;
   const Expr table =
       context.parameter({.name = text(kColumnTables, '/', column.name, "/W"),
                          .layer = kColumnTables,
                          .layer_class = "Embedding",
                          .shape = {column.rows, column.width},
-                         .initializer = &*init,
+                         .initializer = &init,
                          .fan = {.in = column.rows, .out = column.width, .rows = column.rows, .columns = column.width}},
                         context.master_dtype);
   const Expr codes = cast(columns_of(x, column.place, 1), DType::i32);

@@ -357,11 +357,22 @@ static void add_lenders(const Chain& chain, std::set<std::string>& names) {
   }
 }
 
+static void refuse_name_of_tables(const Chain& chain) {
+  for (const Link& link : chain.links) {
+    if (link.name == kColumnTables)
+      fail(ErrorKind::config, link.where.to_string(), ": ", link.path, ": a layer is named ", in_quotes(kColumnTables),
+           ", the name of the tables of embedded columns; give it another name");
+    if (Container* const container = link.layer->container())
+      for (const Chain& branch : container->branches()) refuse_name_of_tables(branch);
+  }
+}
+
 Expr Network::forward(LayerContext& context, Expr x, std::vector<LayerRow>* rows) const {
   const Expr samples = x;
   x = begun(context, samples);
   std::string shapes = context.sample_shape(samples).to_string();
   const bool looked_up = !context.coded_columns.empty();
+  if (looked_up) refuse_name_of_tables(chain_);
   if (looked_up) shapes += text(kArrow, kColumnTables, " ", context.sample_shape(x));
   if (looked_up && rows) rows->push_back(row_of_tables(context, x));
   const int row = looked_up && rows ? 0 : kSamples;

@@ -116,6 +116,30 @@ class EmbeddedColumns(Case):
         np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-5)
         self.refused(3, "predict", "m.safetensors", "-", stdin=b"a\n1\n", says="has no column 'city'")
 
+    def test_without_rare_and_missing_cells_the_first_row_is_of_zeros(self):
+        self.write("t.csv", "city,a,price\n" + "".join(f"c{k % 150:04},{k % 7},{k % 150}.5\n" for k in range(600)))
+        self.train("-d", "f64", epochs=3)
+        table, w, b = self.arrays(kind="f8")
+        self.assertEqual(table.shape, (151, 3))
+        np.testing.assert_array_equal(table[0], 0)
+        self.assertTrue(np.all(table[1:] != 0))
+        city, x = np.arange(600) % 150, (3 - np.arange(600) % 7).mean() / (np.arange(600) % 7).std()
+        expected = (x * w[0, 3] + b[0]) * city.std() + city.mean() + 0.5
+        np.testing.assert_allclose(self.predicted_of("city,a\nnowhere,3\n"), [expected], rtol=1e-5)
+
+    def predicted_of(self, table):
+        self.write("n.csv", table)
+        return self.predicted("n.csv")
+
+    def test_no_layer_has_the_name_of_the_tables(self):
+        self.write_table()
+        net = NET.replace("name: last", "name: columns")
+        self.write("t.yaml", f"dataset: {{CSV: {{path: t.csv, target: price, test: 0, columns: {{city: embed}}}}}}\n{net}")
+        says = "t.yaml:2:10: layers[0]: a layer is named 'columns', the name of the tables of embedded columns; give it another name"
+        for verb in ["check"], ["-s", "m.safetensors"]:
+            self.refused(2, *verb, "t.yaml", says=says)
+        self.neon("check", "t.yaml", "--set", "dataset.columns.city=one_hot")
+
     def test_16_bits_know_more_rows_than_they_have_whole_numbers(self):
         """Whole numbers above 256 in bf16, or 2048 in f16, are not all there; row 2500 is found all the same."""
         self.write_table(cities=2600, rows=2600)
