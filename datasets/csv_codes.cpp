@@ -202,29 +202,39 @@ namespace {
 
 class CodeCheck {
  public:
-  CodeCheck(const CsvParams& params, const Table& table, const Tensor& rows, const DataContext& context)
+  CodeCheck(const CsvParams& params, const Table& table, const std::vector<Tensor>& parts, const DataContext& context)
       : params_(params),
         table_(table),
-        rows_(rows.as<float>()),
-        width_(size_t(rows.shape()[1])),
+        parts_(parts),
+        width_(size_t(parts[0].shape()[1])),
         context_(context),
         missing_(width_) {
-    for (size_t row = 0; row < rows_.size(); row += width_)
-      for (size_t k = 0; k < width_; ++k) missing_[k] += std::isnan(rows_[row + k]);
+    for (const Tensor& part : parts_) {
+      const auto rows = part.as<float>();
+      for (size_t row = 0; row < rows.size(); row += width_)
+        for (size_t k = 0; k < width_; ++k) missing_[k] += std::isnan(rows[row + k]);
+    }
   }
 
   void run(const KnownColumn& column) const {
     const auto found = table_.texts.find(column.place);
     const ColumnTexts* const texts = found == table_.texts.end() ? nullptr : &found->second;
     std::vector<int64_t> with_text(texts ? texts->texts.size() : 0);
-    for (size_t at = column.place; texts && at < rows_.size(); at += width_)
-      if (!std::isnan(rows_[at])) ++with_text[size_t(rows_[at])];
+    if (texts) count_texts(column.place, with_text);
     const int64_t missing = missing_[column.place];
     if (missing > 0 && !column.code.indicator) note(column, missing_note(column.code, missing));
     if (texts) check_texts(column, *texts, with_text);
   }
 
  private:
+  void count_texts(size_t place, std::vector<int64_t>& with_text) const {
+    for (const Tensor& part : parts_) {
+      const auto rows = part.as<float>();
+      for (size_t at = place; at < rows.size(); at += width_)
+        if (!std::isnan(rows[at])) ++with_text[size_t(rows[at])];
+    }
+  }
+
   void check_texts(const KnownColumn& column, const ColumnTexts& texts, const std::vector<int64_t>& rows) const {
     const ColumnCode& code = column.code;
     std::vector<float> numbers(size_t(code.width()));
@@ -247,7 +257,7 @@ class CodeCheck {
 
   const CsvParams& params_;
   const Table& table_;
-  const std::span<const float> rows_;
+  const std::vector<Tensor>& parts_;
   const size_t width_;
   const DataContext& context_;
   std::vector<int64_t> missing_;  // by place
@@ -255,9 +265,10 @@ class CodeCheck {
 
 }  // namespace
 
-void check_codes(const CsvParams& params, const Table& table, const Tensor& rows,
+void check_codes(const CsvParams& params, const Table& table, const std::vector<Tensor>& parts,
                  const std::vector<KnownColumn>& columns, const DataContext& context) {
-  const CodeCheck check(params, table, rows, context);
+  if (parts.empty()) return;
+  const CodeCheck check(params, table, parts, context);
   for (const KnownColumn& column : columns) check.run(column);
 }
 

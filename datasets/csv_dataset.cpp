@@ -99,12 +99,9 @@ class CsvLoad {
     data.table = former_ ? like_former() : described(columns_);
     data.sample = {width_of(data.table.codes)};
     if (plain_) data.table.codes.clear();
-    if (former_) check(data.train, table_);
-    check(data.validation, table_);
+    check_unlearnt(data);
     for (Split* split : {&data.train, &data.validation})
       if (split->size() > 0) split->inputs = encoded_rows(table_, split->inputs, columns_);
-    for (size_t k = 0; k < test_columns_.size(); ++k) test_columns_[k].code = columns_[k].code;
-    check(data.test, test_columns_.empty() ? table_ : test_table_);
     if (data.test.size() > 0)
       data.test.inputs = test_columns_.empty() ? encoded_rows(table_, data.test.inputs, columns_)
                                                : encoded_rows(test_table_, data.test.inputs, test_columns_);
@@ -168,9 +165,18 @@ class CsvLoad {
     return all.rows(0, int64_t(rows.size()));
   }
 
-  void check(const Split& split, const Table& table) const {
-    if (split.size() == 0) return;
-    check_codes(params_, table, split.inputs, &table == &table_ ? columns_ : test_columns_, context_);
+  // The rows that the columns were not learnt from; those of one table together, so that a note stands once.
+  void check_unlearnt(const Data& data) {
+    for (size_t k = 0; k < test_columns_.size(); ++k) test_columns_[k].code = columns_[k].code;
+    std::vector<Tensor> rows;
+    for (const Split* const split : {&data.train, &data.validation, &data.test}) {
+      const bool learnt = split == &data.train && !former_;
+      const bool of_table = split != &data.test || test_columns_.empty();
+      if (split->size() > 0 && !learnt && of_table) rows.push_back(split->inputs);
+    }
+    check_codes(params_, table_, rows, columns_, context_);
+    if (data.test.size() > 0 && !test_columns_.empty())
+      check_codes(params_, test_table_, {data.test.inputs}, test_columns_, context_);
   }
 
   TableColumns described(const std::vector<KnownColumn>& columns) const {

@@ -24,10 +24,10 @@ std::vector<KnownColumn> find_kinds(const CsvParams& params, const Table& table,
 void learn_codes(const CsvParams& params, const Table& table, const Tensor& rows, std::vector<KnownColumn>& columns,
                  const DataContext& context);
 
-// Looks at rows (n, features) of a table from which the columns were not learned. Throws a data error for a text that
-// is no boolean or no date. Notes tell missing values and categories that no row had from which they were learned;
-// those that most_categories leaves out aside.
-void check_codes(const CsvParams& params, const Table& table, const Tensor& rows,
+// Looks at rows (n, features) of a table, in parts, from which the columns were not learned. Throws a data error for a
+// text that is no boolean or no date. Notes tell missing values and categories that no row had from which they were
+// learned; those that most_categories leaves out aside.
+void check_codes(const CsvParams& params, const Table& table, const std::vector<Tensor>& parts,
                  const std::vector<KnownColumn>& columns, const DataContext& context);
 
 // Rows (n, features) of a table as the numbers that the net sees, (n, width). They may be the same array, changed.

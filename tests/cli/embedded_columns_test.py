@@ -131,6 +131,15 @@ class EmbeddedColumns(Case):
         self.write("n.csv", table)
         return self.predicted("n.csv")
 
+    def test_a_note_on_rare_cells_stands_once(self):
+        """Rows of all parts of the table are counted together, in a run that goes on, too."""
+        self.write_table()
+        self.train("--set", "dataset.validation=0.2", test=0.2, net=NET.replace("600", "100"))
+        notes = re.findall(r"'city': 'c\d+' and others, in (\d+) rows, are rare or unknown", self.neon("resume", "m.safetensors", "-e", "2").err)
+        table = json.loads(tensors(self.path("m.safetensors"))[1]["neon.data"])["table"]
+        categories = next(one for one in table["codes"] if one["embedded"])["categories"]
+        self.assertEqual(notes, [str(sum(f"c{c:04}" not in categories for c in self.city))])
+
     def test_no_layer_has_the_name_of_the_tables(self):
         self.write_table()
         net = NET.replace("name: last", "name: columns")
