@@ -10,9 +10,6 @@ namespace {
 
 #include "backends/elementwise/bf16.inc"
 
-using neon_math::logistic;
-using neon_math::tanh;
-
 [[gnu::always_inline]] inline float logistic_slope(float g, float y) { return g * (y * (1 - y)); }
 [[gnu::always_inline]] inline float tanh_slope(float g, float y) { return g * (1 - y * y); }
 
@@ -32,6 +29,37 @@ void store(const float* from, T* to, int64_t n) {
   NEON_EACH_UNIT(n) to[j] = stored<T>(from[j]);
 }
 
+// A function as a quotient whose divisor is between 1 and 2, so that four divisors share one division.
+struct Parts {
+  float over, under;
+};
+// e^-x = 2^n (1 + rest) for x >= 0, of which e^-87 stands for all that are smaller. `whole`: n + kWhole32.
+struct Falling {
+  float whole, rest;
+};
+[[gnu::always_inline]] inline Falling falling(float x) {
+  x = 87.0f < x ? 87.0f : x;
+  const float whole = x * -1.44269504f + neon_math::kWhole32, n = whole - neon_math::kWhole32;
+  const float y = (x + n * 0x1.62ep-1f) + n * 0x1.0bfbe8p-15f;
+  return {whole, y * y * neon_math::exp_bend(-y) - y};
+}
+[[gnu::always_inline]] inline Parts logistic_parts(float x) {
+  const Falling e = falling(neon_math::abs(x));
+  const float fall = neon_math::from_bits(neon_math::bits_of(1 + e.rest) + (neon_math::bits_of(e.whole) << 23));
+  return {x >= 0 ? 1.0f : fall, 1 + fall};
+}
+// tanh |x| = (1 - e^-2|x|) / (1 + e^-2|x|)
+[[gnu::always_inline]] inline Parts tanh_parts(float x) {
+  const Falling e = falling(2 * neon_math::abs(x));
+  const float power = neon_math::power_of_two(e.whole), lack = power * e.rest + (power - 1);  // e^-2|x| - 1
+  return {neon_math::copysign(lack, x), 2 + lack};
+}
+
+[[gnu::always_inline]] inline float tanh_of(float x) {
+  const Parts parts = tanh_parts(x);
+  return parts.over / parts.under;
+}
+
 constexpr int64_t kAtOnce = 128;  // units whose gates wait in the fastest cache for being stored
 
 template <typename T>
@@ -49,17 +77,21 @@ void lstm(const LstmValues<T>& p) {
     const float* before = p.c_before + first;
     float *c = p.c + first, *state = p.state + first;
     T* h = p.h + first;
-    // Short chains of dependent operations, so that a processor computes several units at once.
-    NEON_EACH_UNIT(n) i[j] = logistic(value(zi[j]) + si[j]);
-    NEON_EACH_UNIT(n) f[j] = logistic(value(zf[j]) + sf[j]);
-    NEON_EACH_UNIT(n) o[j] = logistic(value(zo[j]) + so[j]);
     NEON_EACH_UNIT(n) {
-      const float candidate = tanh(value(zg[j]) + sg[j]);
+      const Parts pi = logistic_parts(value(zi[j]) + si[j]), pf = logistic_parts(value(zf[j]) + sf[j]),
+                  po = logistic_parts(value(zo[j]) + so[j]), pg = tanh_parts(value(zg[j]) + sg[j]);
+      const float both = pi.under * pf.under, others = po.under * pg.under, one = 1 / (both * others),
+                  of_both = one * others, of_others = one * both;
+      const float in = pi.over * (of_both * pf.under), forget = pf.over * (of_both * pi.under),
+                  candidate = pg.over * (of_others * po.under);
+      i[j] = in;
+      f[j] = forget;
+      o[j] = po.over * (of_others * pg.under);
       g[j] = candidate;
-      c[j] = f[j] * before[j] + i[j] * candidate;
+      c[j] = forget * before[j] + in * candidate;
     }
     NEON_EACH_UNIT(n) {
-      const T out = stored<T>(o[j] * tanh(c[j]));
+      const T out = stored<T>(o[j] * tanh_of(c[j]));
       h[j] = out;
       state[j] = value(out);
     }
@@ -76,7 +108,7 @@ void lstm_gradient(const LstmGradients<T>& p) {
   float *dh = p.dh, *dc = p.dc;
   if (p.gc) NEON_EACH_UNIT(p.n) dc[j] += p.gc[j];
   NEON_EACH_UNIT(p.n) {
-    const float i = value(gi[j]), f = value(gf[j]), o = value(go[j]), candidate = value(gg[j]), y = tanh(c[j]),
+    const float i = value(gi[j]), f = value(gf[j]), o = value(go[j]), candidate = value(gg[j]), y = tanh_of(c[j]),
                 of_h = dh[j] + value(g[j]), total = dc[j] + tanh_slope(of_h * o, y);
     dh[j] = of_h;
     dc[j] = total * f;
@@ -92,9 +124,10 @@ void gru_gates(const GruValues& p) {
   const float *zr = p.z.at, *zu = zr + p.z.gap, *sr = p.sums.at, *su = sr + p.sums.gap, *h = p.h;
   float *to_r = p.gates.at, *to_u = to_r + p.gates.gap, *reset = p.reset;
   NEON_EACH_UNIT(p.n) {
-    const float r = logistic(zr[j] + sr[j]);
+    const Parts parts = logistic_parts(zr[j] + sr[j]), of_u = logistic_parts(zu[j] + su[j]);
+    const float one = 1 / (parts.under * of_u.under), r = parts.over * (one * of_u.under);
     to_r[j] = r;
-    to_u[j] = logistic(zu[j] + su[j]);
+    to_u[j] = of_u.over * (one * parts.under);
     reset[j] = r * h[j];
   }
 }
@@ -103,7 +136,7 @@ void gru_state(const GruValues& p) {
   const float *z = p.z.at + 2 * p.z.gap, *sums = p.sums.at, *gate = p.gates.at + p.gates.gap;
   float *to = p.gates.at + 2 * p.gates.gap, *h = p.h;
   NEON_EACH_UNIT(p.n) {
-    const float u = gate[j], candidate = tanh(z[j] + sums[j]);
+    const float u = gate[j], candidate = tanh_of(z[j] + sums[j]);
     to[j] = candidate;
     h[j] = (1 - u) * h[j] + u * candidate;
   }
