@@ -36,7 +36,8 @@ class FastProgram : public Program {
       : store_(options.callers_memory ? nullptr : &variables) {
     PassSet passes = (options.fuse ? kCpuPasses | options.also : options.also) - options.without;
     if (options.callers_memory) passes = passes - PassSet{LowerPass::kept_casts, LowerPass::folded_scales};
-    lowered_ = lower_alike(graph, {.passes = passes, .kernels = {.keeps = keeps}}, options.ranks);
+    lowered_ = lower_alike(graph, {.passes = passes, .kernels = {.keeps = keeps, .writes_over = operand_written_over}},
+                           options.ranks);
     const int threads = team_size(options.threads > 0 ? options.threads : available_threads());
     context_ = std::make_unique<Context>(lowered_, threads, options.ranks);
     arena_ = arena_of(lowered_);

@@ -262,8 +262,9 @@ class GruGradientKernel : public CellKernel<R> {
   const R* h0_at_ = nullptr;
 };
 
-const KernelRegistration gru_kernels[] = {{ops::gru, 0, make_cell_kernel<GruKernel>},
-                                          {ops::gru_grad, 0, make_cell_kernel<GruGradientKernel>}};
+const KernelRegistration gru_kernels[] = {
+    {ops::gru, 0, make_cell_kernel<GruKernel>, {.result = 1, .operand = 0}},
+    {ops::gru_grad, 0, make_cell_kernel<GruGradientKernel>, {.result = 0, .operand = 0}}};
 
 }  // namespace
 

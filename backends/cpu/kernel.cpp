@@ -19,6 +19,11 @@ std::map<std::string, std::vector<Entry>, std::less<>>& table() {
   return entries;
 }
 
+std::map<std::string, WrittenOver, std::less<>>& written_over() {
+  static std::map<std::string, WrittenOver, std::less<>> entries;
+  return entries;
+}
+
 // Any op by its plain function.
 class PlainKernel : public Kernel {
  public:
@@ -53,6 +58,13 @@ void add_kernel(std::string_view op, int preference, Maker maker) {
   auto& entries = table()[std::string(op)];
   entries.push_back({preference, maker});
   std::ranges::stable_sort(entries, {}, &Entry::preference);
+}
+
+void write_over(std::string_view op, WrittenOver written) { written_over().emplace(op, written); }
+
+int operand_written_over(const LoweredKernel& kernel, size_t result) {
+  const auto found = written_over().find(kernel.name());
+  return found != written_over().end() && found->second.result == result ? found->second.operand : -1;
 }
 
 std::unique_ptr<Kernel> make_kernel(const LoweredKernel& kernel, Context& context) {

@@ -92,12 +92,25 @@ using Maker = std::unique_ptr<Kernel> (*)(const LoweredKernel&, Context&);
 
 // Lower preference numbers are asked first.
 void add_kernel(std::string_view op, int preference, Maker maker);
+// Of kernels that read no number of an operand after they have written the result's number in its place.
+struct WrittenOver {
+  size_t result;
+  int operand;
+};
+// Says so of all kernels of an op.
+void write_over(std::string_view op, WrittenOver written);
+// The operand that a kernel may write the result over; -1: none.
+int operand_written_over(const LoweredKernel& kernel, size_t result);
 std::unique_ptr<Kernel> make_kernel(const LoweredKernel& kernel, Context& context);
 // Another than the plain one.
 bool has_kernel(const Op& op);
 
 struct KernelRegistration {
   KernelRegistration(std::string_view op, int preference, Maker maker) { add_kernel(op, preference, maker); }
+  KernelRegistration(std::string_view op, int preference, Maker maker, WrittenOver written)
+      : KernelRegistration(op, preference, maker) {
+    write_over(op, written);
+  }
 };
 
 }  // namespace neon::cpu

@@ -298,8 +298,9 @@ class LstmGradientKernel : public CellKernel<R> {
   Arrays arrays_ = {};
 };
 
-const KernelRegistration lstm_kernels[] = {{ops::lstm, 0, make_cell_kernel<LstmKernel>},
-                                           {ops::lstm_grad, 0, make_cell_kernel<LstmGradientKernel>}};
+const KernelRegistration lstm_kernels[] = {
+    {ops::lstm, 0, make_cell_kernel<LstmKernel>, {.result = 2, .operand = 0}},
+    {ops::lstm_grad, 0, make_cell_kernel<LstmGradientKernel>, {.result = 0, .operand = 0}}};
 
 }  // namespace
 

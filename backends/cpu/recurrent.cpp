@@ -120,8 +120,9 @@ class RecurrentGradientKernel : public CellKernel<R> {
   Tensor passed_, inner_[2], products_;
 };
 
-const KernelRegistration recurrent_kernels[] = {{ops::recurrent, 0, make_cell_kernel<RecurrentKernel>},
-                                                {ops::recurrent_grad, 0, make_cell_kernel<RecurrentGradientKernel>}};
+const KernelRegistration recurrent_kernels[] = {
+    {ops::recurrent, 0, make_cell_kernel<RecurrentKernel>, {.result = 0, .operand = 0}},
+    {ops::recurrent_grad, 0, make_cell_kernel<RecurrentGradientKernel>, {.result = 0, .operand = 2}}};
 
 }  // namespace
 

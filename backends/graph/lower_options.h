@@ -81,6 +81,9 @@ struct DeviceKernels {
   // Whether its kernel of max pooling can compute the operand as it reads it, as those of ops with takes_prologue do;
   // null: none does.
   bool (*pools_operand)(const Graph& graph, const Node& pooling) = nullptr;
+  // The operand of a kernel of its own in whose place the kernel may write a result, where nothing reads the operand
+  // later; -1: in that of none. Null: no kernel does.
+  int (*writes_over)(const LoweredKernel& kernel, size_t result) = nullptr;
   // Whether there are other ranks to exchange arrays with.
   bool exchanges = false;
   // The compute capability of a GPU (90), and its processors, whose registers together hold what a kernel keeps.

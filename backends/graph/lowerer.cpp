@@ -62,7 +62,7 @@ void Lowerer::take_spreads() { neon::take_spreads(lowered_); }
 
 void Lowerer::take_row_products() { neon::take_row_products(lowered_, options_.kernels); }
 
-void Lowerer::place() { plan_memory(lowered_); }
+void Lowerer::place() { plan_memory(lowered_, options_.kernels); }
 
 std::map<std::string, int64_t> Lowerer::counts() const {
   std::map<std::string, int64_t> out;

@@ -67,7 +67,8 @@ size_t place(std::vector<Buffer>& buffers, const std::vector<std::vector<Value>>
 
 class Planner {
  public:
-  explicit Planner(Lowered& lowered) : lowered_(lowered), graph_(lowered.graph) {}
+  Planner(Lowered& lowered, const DeviceKernels& kernels)
+      : lowered_(lowered), graph_(lowered.graph), kernels_(kernels) {}
 
   void run() {
     find_storage();
@@ -77,6 +78,7 @@ class Planner {
     for (int k = 0; k < int(lowered_.kernels.size()); ++k)
       if (lowered_.kernels[size_t(k)].traits().exchanges) hold_exchanged(k);
     hand_on_places();
+    for (int k = 0; k < int(lowered_.kernels.size()); ++k) hand_on_written_over(k);
     lowered_.arena_bytes = place(lowered_.buffers, lowered_.together, kAlignment);
     for (int v = 0; v < graph_.value_count(); ++v) {
       if (in_arena(Value{v}) && !is_view(graph_, graph_.producer_index(Value{v})))
@@ -180,6 +182,23 @@ class Planner {
     }
   }
 
+  // A result of a kernel that the device says may write over one of its operands.
+  void hand_on_written_over(int k) {
+    const LoweredKernel& kernel = lowered_.kernels[size_t(k)];
+    if (!kernels_.writes_over || kernel.fused) return;
+    for (size_t result = 0; result < kernel.outputs.size(); ++result) {
+      const int operand = kernels_.writes_over(kernel, result);
+      if (operand < 0) continue;
+      const Value given = kernel.inputs[size_t(operand)], from = storage(given), to = kernel.outputs[result];
+      if (storage(to) != to || !in_arena(to) || !in_arena(from) || outlives_run(graph_, to)) continue;
+      if (lies_in_row(to) || lies_in_row(from) || graph_.type(given) != graph_.type(to)) continue;
+      const Buffer& buffer = lowered_.buffers[size_t(from.id)];
+      if (buffer.last != k || buffer.bytes != lowered_.buffers[size_t(to.id)].bytes) continue;
+      if (std::ranges::count_if(kernel.inputs, [&](Value input) { return storage(input) == from; }) == 1)
+        merge(from, to);
+    }
+  }
+
   bool lies_in_row(Value value) const {
     return std::ranges::any_of(lowered_.together, [&](const auto& row) { return std::ranges::count(row, value) > 0; });
   }
@@ -219,12 +238,13 @@ class Planner {
 
   Lowered& lowered_;
   const Graph& graph_;
+  const DeviceKernels& kernels_;
   std::vector<std::vector<int>> stored_;  // by value: those that lie in its memory
 };
 
 }  // namespace
 
-void plan_memory(Lowered& lowered) { Planner(lowered).run(); }
+void plan_memory(Lowered& lowered, const DeviceKernels& kernels) { Planner(lowered, kernels).run(); }
 
 int join_of(const Lowered& lowered, int exchange) {
   const auto place = [&](Value value) { return lowered.storage[size_t(value.id)]; };

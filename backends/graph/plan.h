@@ -7,8 +7,9 @@
 namespace neon {
 
 // Fills storage, buffers, arena_bytes and value_bytes of a lowered graph whose kernels are in order. A value
-// whose life ends where an equally large one begins, in an elementwise kernel or an exchange, hands its place on.
-void plan_memory(Lowered& lowered);
+// whose life ends where an equally large one begins, in an elementwise kernel, an exchange or a kernel that the device
+// says may write over it, hands its place on.
+void plan_memory(Lowered& lowered, const DeviceKernels& kernels);
 
 // An exchange between ranks may still be on its way while the kernels that follow run. Returns the first kernel after
 // exchange k that touches its arrays, or the number of kernels. Kernels that run once do so before all others.

@@ -1,7 +1,8 @@
 // What must hold of recurrent cells whatever their kernels: padding changes no bit, pieces with carried states are the
-// whole, and gradients by all results are those of the chain of steps.
+// whole, gradients by all results are those of the chain of steps, and kernels may write over what they were given.
 #include "backends/graph/recurrent.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
 
@@ -46,6 +47,7 @@ Tensor numbers_of(const std::string& name, const Shape& shape, int64_t most, DTy
 // h, and the gradients by z, w, h0 (and c0) of the sum of h times numbers, of c too where `of_c`.
 struct CellArrays {
   std::vector<Tensor> arrays;
+  int written_over = 0;
 };
 
 struct Asked {
@@ -54,6 +56,8 @@ struct Asked {
   bool reverse = false;
   std::vector<int32_t> lengths = {};
   bool of_c = false, unrolled = false, plain = false;
+  // Whether a kernel makes z and g, so that the cell's kernels may write over them; whether results keep all of these.
+  bool made = false, kept = false;
 };
 
 // A cell whose functions are the rows of CellRows, as a chain of steps.
@@ -71,6 +75,18 @@ CellStates made(Graph& graph, const NamedCell& cell, const Asked& asked, Value z
   return steps(graph, functions, z, w, begin, lengths);
 }
 
+// Kernels of the cell with a result in the place of an operand.
+int written_over(const Lowered& lowered, const NamedCell& cell) {
+  const auto place = [&](Value value) { return lowered.storage[size_t(value.id)]; };
+  int out = 0;
+  for (const LoweredKernel& kernel : lowered.kernels)
+    if (kernel.op && kernel.op->name.starts_with(cell.name))
+      out += std::ranges::any_of(kernel.outputs, [&](Value output) {
+        return std::ranges::any_of(kernel.inputs, [&](Value operand) { return place(operand) == place(output); });
+      });
+  return out;
+}
+
 CellArrays run(const NamedCell& cell, const Asked& asked) {
   const DType dtype = asked.dtype, wide = compute_type(dtype);
   const int64_t inner = cell.gates * kUnits;
@@ -80,8 +96,16 @@ CellArrays run(const NamedCell& cell, const Asked& asked) {
     given.push_back({name, numbers_of(name, shape, asked.most, type)});
     return graph.input(name, type, shape);
   };
-  const Value z = input("z", {kSequences, asked.steps, inner}, dtype), w = input("w", {inner, kUnits}, dtype),
-              h0 = input("h0", {kSequences, kUnits}, dtype), c0 = input("c0", {kSequences, kUnits}, wide);
+  // As another kernel makes it, or as it is given.
+  const auto maybe_made = [&](Value value) {
+    if (!asked.made) return value;
+    const Value twice = (Expr(graph, value) + Expr(graph, value)).value();
+    if (asked.kept) graph.output(text("kept ", value.id), twice);
+    return twice;
+  };
+  const Value z = maybe_made(input("z", {kSequences, asked.steps, inner}, dtype)),
+              w = input("w", {inner, kUnits}, dtype), h0 = input("h0", {kSequences, kUnits}, dtype),
+              c0 = input("c0", {kSequences, kUnits}, wide);
   Value lengths;
   if (!asked.lengths.empty()) {
     lengths = graph.input("lengths", DType::i32, {kSequences});
@@ -90,10 +114,11 @@ CellArrays run(const NamedCell& cell, const Asked& asked) {
   }
   const CellStates states = made(graph, cell, asked, z, w, {h0, c0}, lengths);
   const Shape shape{kSequences, asked.steps, kUnits};
-  const Value cotangent = input("g", shape, dtype);
+  const Value given_cotangent = input("g", shape, dtype);
   for (int64_t n = 0; n < int64_t(asked.lengths.size()); ++n)  // nobody asks for padding
     for (int64_t i = asked.lengths[size_t(n)] * kUnits; i < asked.steps * kUnits; ++i)
       given.back().array.set(n * asked.steps * kUnits + i, 0);
+  const Value cotangent = maybe_made(given_cotangent);
   Expr total = sum(Expr(graph, states.h) * Expr(graph, cotangent), {0, 1, 2});
   if (asked.of_c) {
     const Expr of_c = sum(Expr(graph, states.c) * Expr(graph, input("gc", shape, wide)), {0, 1, 2});
@@ -109,7 +134,9 @@ CellArrays run(const NamedCell& cell, const Asked& asked) {
   for (const Given& one : given) program->bind(one.name, one.array.data());
   program->run(0);
   CellArrays out;
-  for (const auto& [name, value] : graph.outputs()) out.arrays.push_back(program->output(name).clone());
+  for (const auto& [name, value] : graph.outputs())
+    if (!name.starts_with("kept")) out.arrays.push_back(program->output(name).clone());
+  out.written_over = written_over(program->lowered(), cell);
   return out;
 }
 
@@ -161,6 +188,25 @@ TEST_CASE("gradients by all results of a cell are those of its chain of steps") 
           CHECK(difference(node.arrays[i], steps.arrays[i], 1e-12) == "");
         }
       }
+}
+
+TEST_CASE("a cell's kernels write over what nothing reads later, with the same bits") {
+  for (const NamedCell& cell : kCells)
+    for (const bool reverse : {false, true})
+      for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::f16})
+        for (const bool padded : {false, true}) {
+          INFO(cell.name << (reverse ? ", reverse, " : ", ") << text(dtype) << (padded ? ", padded" : ""));
+          Asked asked{.steps = 5, .most = 5, .dtype = dtype, .reverse = reverse, .made = true};
+          if (padded) asked.lengths = {5, 3, 0};
+          const CellArrays over = run(cell, asked);
+          // The gates of a gru are read after its gradient, too: what its reset gate leaves makes a weight's gradient.
+          CHECK(over.written_over == (cell.gates == 3 ? 1 : 2));
+          asked.kept = true;
+          const CellArrays apart = run(cell, asked);
+          CHECK(apart.written_over < over.written_over);
+          REQUIRE(over.arrays.size() == apart.arrays.size());
+          for (size_t i = 0; i < over.arrays.size(); ++i) CHECK(same_bits(over.arrays[i], apart.arrays[i]));
+        }
 }
 
 TEST_CASE("pieces of a sequence, each begun with the states of the piece before, are the whole") {
