@@ -13,7 +13,7 @@ namespace neon::cpu {
 namespace {
 
 // Below this many element operations a kernel is not worth a second thread.
-constexpr int64_t kWorkOfOneThread = 20000;
+constexpr int64_t kWorkOfOneThread = 16384;
 
 template <typename R>
 class FusedKernelOnCpu : public Kernel {
