@@ -84,6 +84,7 @@ class CellKernel : public Kernel {
   int64_t backward_step(int64_t k) const { return forward_step(steps_ - 1 - k); }
   // The step whose state step t takes; -1: the first state.
   int64_t before(int64_t t) const { return reverse_ ? (t + 1 < steps_ ? t + 1 : -1) : t - 1; }
+  bool may_pad() const { return lengths_; }
   bool is_padding(int64_t n, int64_t t) const { return lengths_ && t >= static_cast<const int32_t*>(*lengths_)[n]; }
   // body(n, row) for the samples of a share, at step t. The rows of a step lie as far apart as sequences. fetch(row)
   // brings a short row into the cache while the row before is computed; long ones the processor sees coming by itself.

@@ -182,6 +182,7 @@ class LstmGradientKernel : public CellKernel<R> {
   void all_steps(const CellShare& share) {
     const int64_t units = this->units_, first = share.first_sample, row = weights_.row();
     R *dh = static_cast<R*>(dh_.data()), *products = static_cast<R*>(products_.data());
+    const bool straight = row == units && !this->may_pad();
     for (int64_t k = 0; k < this->steps_; ++k) {
       const int64_t t = this->backward_step(k);
       R* inner = static_cast<R*>(inner_[k % 2].data());
@@ -189,8 +190,8 @@ class LstmGradientKernel : public CellKernel<R> {
           share, t, [&](int64_t row) { fetch(row, share); },
           [&](int64_t n, int64_t) { step(n, t, share, inner + n * 4 * units); });
       share.meet();
-      weights_.multiply(inner, share, products);
-      for (int64_t n = first; n < share.last_sample; ++n)
+      weights_.multiply(inner, share, straight ? dh : products);
+      for (int64_t n = first; n < share.last_sample && !straight; ++n)
         if (!this->is_padding(n, t))
           std::copy_n(products + n * row + share.first_unit, share.units, dh + n * units + share.first_unit);
     }
