@@ -31,13 +31,14 @@ void interleave_for_tiles(const bf16* from, int64_t stride, int64_t depth, int64
 
 // sums[m][k] += over the rows and steps: a tile of `a`, (16, 32), times a tile of `b`, (32, 16), for `m_tiles` and
 // `k_tiles` of them, 1 or 2. The m-th tile of `a` lies kTile * m behind the first, that of `b` likewise; a tile of sums
-// is (16, 16), the m-th row of them m_stride behind the first.
+// is (16, 16), the m-th row of them m_stride behind the first, the k-th of a row k_stride.
 struct TileProducts {
   int64_t rows, steps;
   const bf16 *a, *b;
   int64_t a_row, a_step, b_row, b_step;  // elements
   float* sums;
-  int64_t m_stride;
+  int64_t m_stride, k_stride = kTileSums, line = kTileRows;  // line: from line to line of a tile of sums
+  bool anew = false;                                         // the sums begin at 0, whatever is there
 };
 void accumulate(const TileProducts& products, int64_t m_tiles, int64_t k_tiles);
 

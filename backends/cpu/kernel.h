@@ -92,7 +92,7 @@ using Maker = std::unique_ptr<Kernel> (*)(const LoweredKernel&, Context&);
 
 // Lower preference numbers are asked first.
 void add_kernel(std::string_view op, int preference, Maker maker);
-// Of kernels that read no number of an operand after they have written the result's number in its place.
+// Kernels that may write a result over an operand: none of its numbers is read after one of the result has its place.
 struct WrittenOver {
   size_t result;
   int operand;

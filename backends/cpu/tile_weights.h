@@ -19,17 +19,19 @@ class TileWeights {
   void multiply(const float* a, const CellShare& share, float* out) const;
 
  private:
-  static constexpr int64_t kRows = 2 * kTileRows;  // of a that go through all weights at once
+  static constexpr int64_t kRows = 2 * kTileRows;  // of a that are multiplied at once
+  static constexpr int64_t kBlock = 4 * kRows;     // that go through all weights, and stay in a thread's cache
   int64_t depth_tiles() const;
   int64_t panel_at(int64_t gate, int64_t unit) const;
-  const bf16* tiles_of(const float* a, int64_t rows, bf16* room) const;
+  void make_tiles(const float* a, int64_t rows, bf16* line, bf16* tiles) const;
+  void pack_tile(const float* w, int64_t gate, int64_t unit, int64_t d, bf16* to) const;
   void multiply_panel(const bf16* tiles, int64_t rows, int64_t gate, int64_t unit, float* out) const;
 
   const int64_t inner_, gates_, units_, padded_;
   const bool transposed_;
   const elementwise::ConvertFunction round_;
   Tensor packed_;           // a panel: (depth tiles, tiles of 16 units, 512)
-  mutable Tensor rounded_;  // of each share: a row, and kRows rows as tiles (depth tiles, 2, 512)
+  mutable Tensor rounded_;  // of each share: a row, and kBlock rows as tiles (kBlock / kRows, depth tiles, 2, 512)
 };
 
 }  // namespace neon::cpu

@@ -34,7 +34,8 @@ const std::vector<CellGraphCase>& shared_cells() {
       {"gru, backwards", "gru", 3, 40, 70, true, true},
       {"simple", "recurrent", 2, 90, 100, false, true},
       {"logistic", "recurrent", 1, 70, 130, true, false, false, "logistic"},
-      {"many samples", "lstm", 70, 5, 33, false, true}};
+      {"many samples", "lstm", 70, 5, 33, false, true},
+      {"more samples than are multiplied at once", "lstm", 300, 3, 64}};
   return cells;
 }
 
