@@ -176,7 +176,7 @@ int run_bench(const CommandLine& line) {
 
 }  // namespace
 
-NEON_VERB(run_bench, "bench", 60, takes_step | takes_values | computes, "SPEC",
+NEON_VERB(run_bench, "bench", 60, takes_step | takes_devices | takes_values | computes, "SPEC",
           "time the training step; -v times each layer and kernel");
 
 }  // namespace neon

@@ -292,14 +292,9 @@ class Reader {
     const AskedDevices count = asked_devices({devices.max_devices, devices.gpus, named, gpu_name});
     line_.ranks = count.count;
     if (!count.by.empty()) line_.ranks_option = count.by;
-    const std::string_view several[] = {"train", "resume", "search", "bench", "program", "check"};
-    if (line_.ranks < 2 || std::ranges::count(several, line_.verb)) return;
-    const bool typed =
-        !last("max_devices", false).empty() || !last("gpus", false).empty() || (named && !last("gpu", false).empty());
-    if (typed)
-      fail(ErrorKind::config, line_.ranks_option, ": neon ", line_.verb,
-           " computes on one device; these take several: ",
-           "neon SPEC, neon resume, neon bench, neon program, neon check, neon search");
+    const Verb* const verb = find_verb(line_.verb);
+    if (line_.ranks < 2 || !verb || (verb->takes & takes_devices)) return;
+    if (named && !last("gpu", false).empty()) refuse_devices(line_.ranks_option, *verb);
     line_.ranks = 1, line_.asks_for_ranks = false;  // a file of options is for every verb
   }
 

@@ -370,16 +370,15 @@ int run_data_preview(const CommandLine& line) {
 
 }  // namespace
 
-NEON_VERB(run_data_list, "data list", 90, takes_device | takes_data | computes, "",
-          "list the data sets and whether they are here");
-NEON_VERB(run_data_fetch, "data fetch", 91, takes_device | takes_data | computes, "NAME", "download a data set");
-NEON_VERB(run_data_check, "data check", 92, takes_device | takes_data | takes_values | computes, "PATH",
+NEON_VERB(run_data_list, "data list", 90, computes, "", "list the data sets and whether they are here");
+NEON_VERB(run_data_fetch, "data fetch", 91, computes, "NAME", "download a data set");
+NEON_VERB(run_data_check, "data check", 92, takes_data | takes_values | computes, "PATH",
           "read every image of a folder, archive, list, packed folder or spec and list the damaged ones");
-NEON_VERB(run_data_stats, "data stats", 93, takes_device | takes_data | takes_values | computes, "SPEC",
+NEON_VERB(run_data_stats, "data stats", 93, takes_data | takes_values | computes, "SPEC",
           "print the classes, and the means and deviations of the channels");
-NEON_VERB(run_data_pack, "data pack", 94, takes_device | takes_data | takes_values | computes, "PATH FOLDER",
+NEON_VERB(run_data_pack, "data pack", 94, takes_data | takes_values | computes, "PATH FOLDER",
           "write the images of a folder, archive, list (FILE,CLASS) or spec as shards with checksums");
-NEON_VERB(run_data_preview, "data preview", 95, takes_device | takes_data | takes_values | computes, "SPEC PNG",
+NEON_VERB(run_data_preview, "data preview", 95, takes_data | takes_values | computes, "SPEC PNG",
           "draw the first batch as the net sees it, augmented, on one sheet");
 
 }  // namespace neon

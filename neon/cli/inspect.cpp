@@ -394,7 +394,7 @@ NEON_VERB(run_check, "check", 30, takes_run | takes_values, "SPEC",
           "check a spec and its data and estimate the memory; train nothing");
 NEON_VERB(run_summary, "summary", 40, takes_shapes | takes_values, "SPEC",
           "print the layers, their shapes, parameters and work");
-NEON_VERB(run_program, "program", 50, takes_shapes | takes_values | computes, "SPEC",
+NEON_VERB(run_program, "program", 50, takes_shapes | takes_devices | takes_values | computes, "SPEC",
           "print the training step's kernels and memory");
 
 }  // namespace neon

@@ -13,15 +13,20 @@ using enum Holder;
 
 constexpr Option kOptions[] = {
     {"-b,--backend", "cpu|gpu", run, "backend", takes_device,
-     "Device to compute on. Default: the first GPU that works, else the CPU."},
+     "Device to compute on. Default: the spec's, else the first GPU that works, else the CPU."},
     {"-i,--device_id", "N", run, "device_id", takes_device,
      "GPU by its number, from 0. Without -b it implies -b gpu. Default: the first GPU that works."},
     {"-d,--datatype", "f32|f64|f16|bf16", run, "datatype", takes_device,
      "Type of activations and weights. Default: the spec's, else f32."},
     {"--fixed_point", "BITS.FRACTION", run, "fixed_point", takes_device,
      "Emulate a fixed-point type, as 16.12: all bits and those behind the point. Default: the spec's, else none."},
-    {"-w,--data_dir", "FOLDER", run, "data_dir", takes_data,
-     "Folder to find data sets in and to download them to. Default: NEON_DATA_DIR, else the cache folder."},
+    {"-w,--data_dir",
+     "FOLDER",
+     run,
+     "data_dir",
+     takes_data,
+     "Folder to find data sets in and to download them to. Default: NEON_DATA_DIR, else the cache folder.",
+     {"data list", "data fetch"}},
     {"-r,--rng_seed", "N", run, "rng_seed", takes_data | takes_seed,
      "Seed of all random numbers; the same seed repeats a run. Default: the spec's, else a new one for each run."},
     {"-z,--batch_size", "N", run, "batch_size", takes_data,
@@ -323,10 +328,10 @@ constexpr Option kOptions[] = {
     {"--tf32", "", line, "tf32", 0,
      "Compute f32 products on a GPU from operands with 10 bits of mantissa: faster, less exact."},
     {"-g,--gpu", "cpu|gpu", devices, "gpu", takes_device, "neon 0.9's name of -b; nervanagpu4 is four GPUs."},
-    {"-m,--max_devices", "N", devices, "max_devices", takes_device,
+    {"-m,--max_devices", "N", devices, "max_devices", takes_devices,
      "Train on N devices, each with its share of every batch: GPUs from that of -i on, or with -b cpu N processes. A "
      "search: N trials at once."},
-    {"--gpus", "N|all", devices, "gpus", takes_device, "Train on N GPUs, or on all: -b gpu -m N."},
+    {"--gpus", "N|all", devices, "gpus", takes_devices, "Train on N GPUs, or on all: -b gpu -m N."},
     {"-h,--help", "", line, "help", 0, "Print this help; after a verb, the verb's."},
     {"--version", "", line, "version", 0, "Print the version."},
 };
@@ -347,6 +352,9 @@ constexpr OwnMeaning kOwnMeanings[] = {
     {"predict", "--format", "Form of the results. Default: csv."},
     {"eval", "--format", "Form of the results. Default: a line to read."},
     {"data preview", "--count", "Images to show, at most a batch. Default: 64."},
+    {"sample", "--count", "Images to show. Default: 64."},
+    {"eval", "--count", "Images to show. Default: 64."},
+    {"predict", "--count", "Images to show. Default: 64."},
 };
 
 }  // namespace option_table

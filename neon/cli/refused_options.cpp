@@ -149,7 +149,17 @@ void check_run_together(const CLI::App& app, const std::vector<std::string>& giv
   }
 }
 
+void refuse_devices(std::string_view option, const Verb& verb) {
+  std::vector<std::string> several;
+  for (const Verb* const other : verbs())
+    if (other->takes & takes_devices) several.push_back(other->name == "train" ? "SPEC" : std::string(other->name));
+  fail(ErrorKind::config, "option ", option, " does nothing with neon ", verb.name,
+       (verb.takes & takes_device) ? ", which computes on one device" : "", "; these take several: neon ",
+       join(several, ", neon "));
+}
+
 void does_nothing(const Option& option, const Verb& verb) {
+  if (option.groups == takes_devices) refuse_devices(option.flags, verb);
   const std::string of = verbs_of(option);
   fail(ErrorKind::config, "option ", option.flags, " does nothing with neon ", verb.name, "; ",
        of.empty() ? "leave it out" : "it is for neon " + of);

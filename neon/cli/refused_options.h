@@ -21,6 +21,9 @@ void refuse_spec_as_options(const std::string& file, const CommandLine& line);
 // To CLI11, -eval2 is -e with the value val2, and -save_path is -s with ave_path: refused.
 void check_run_together(const CLI::App& app, const std::vector<std::string>& given);
 
+// Refuses an option that asks for several devices, of a verb that does not take them.
+[[noreturn]] void refuse_devices(std::string_view option, const Verb& verb);
+
 // Refuses an option that the verb does not take.
 [[noreturn]] void does_nothing(const Option& option, const Verb& verb);
 

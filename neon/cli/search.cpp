@@ -316,7 +316,7 @@ int run_search(const CommandLine& line) {
 
 }  // namespace
 
-NEON_VERB(run_search, "search", 25, takes_step | takes_values | computes, "SPEC",
+NEON_VERB(run_search, "search", 25, takes_step | takes_devices | takes_values | computes, "SPEC",
           "search the ranges of a spec, {search: {log: [1e-4, 1e-1]}}, for the best values");
 
 }  // namespace neon

@@ -11,14 +11,13 @@ namespace {
 
 constexpr size_t kColumns = 100, kIndent = 34;
 
-// A name in the first column, and words in the second, in lines of kColumns letters.
-std::string entry(const std::string& name, std::string_view words) {
-  std::string out = "  " + name, line;
-  out += out.size() + 2 > kIndent ? "\n" + std::string(kIndent, ' ') : std::string(kIndent - out.size(), ' ');
+// Words behind `indent` spaces, in lines of kColumns letters; the first line has its spaces already.
+std::string wrapped(std::string_view words, size_t indent) {
+  std::string out, line;
   while (!words.empty()) {
     const size_t end = std::min(words.find(' '), words.size());
-    if (!line.empty() && kIndent + line.size() + 1 + end > kColumns) {
-      out += line + "\n" + std::string(kIndent, ' ');
+    if (!line.empty() && indent + line.size() + 1 + end > kColumns) {
+      out += line + "\n" + std::string(indent, ' ');
       line.clear();
     }
     line += (line.empty() ? "" : " ") + std::string(words.substr(0, end));
@@ -27,17 +26,25 @@ std::string entry(const std::string& name, std::string_view words) {
   return out + line + "\n";
 }
 
+// A name in the first column, and words in the second.
+std::string entry(const std::string& name, std::string_view words) {
+  std::string out = "  " + name;
+  out += out.size() + 2 > kIndent ? "\n" + std::string(kIndent, ' ') : std::string(kIndent - out.size(), ' ');
+  return out + wrapped(words, kIndent);
+}
+
 // Sections of --help; the options of a section are those that `holds` accepts.
 struct Section {
   const char* title;
   bool (*holds)(const Option&);
 };
+constexpr const char* kSingle = "Options of single verbs";
 constexpr Section kSections[] = {
-    {"Device", [](const Option& o) { return o.groups == takes_device; }},
+    {"Device", [](const Option& o) { return (o.groups & (takes_device | takes_devices)) != 0; }},
     {"Data", [](const Option& o) { return (o.groups & takes_data) != 0; }},
     {"Training", [](const Option& o) { return (o.groups & (takes_training | takes_weights)) != 0; }},
     {"Files of a run", [](const Option& o) { return o.groups == takes_files; }},
-    {"Options of single verbs", [](const Option& o) { return !o.groups && !o.verbs[0].empty(); }},
+    {kSingle, [](const Option& o) { return !o.groups && !o.verbs[0].empty(); }},
     {"Spec", [](const Option& o) { return o.groups == takes_values; }},
     {"Every verb", [](const Option& o) { return o.holder == Holder::line && !o.groups; }},
 };
@@ -52,7 +59,8 @@ std::string sections(auto&& is_wanted, const Verb* verb) {
         const std::string of = verb ? "" : verbs_of(option), before = of.empty() ? "" : "With " + of + ": ";
         lines += entry(spelled(option), text(before, sentence_for(option, verb ? verb->name : "")));
       }
-    if (!lines.empty()) out += text("\n", section.title, ":\n", lines);
+    const bool own = verb && section.title == kSingle;
+    if (!lines.empty()) out += text("\n", own ? "Options of this verb" : section.title, ":\n", lines);
   }
   return out;
 }
@@ -83,7 +91,7 @@ std::string help_of_all() {
 }
 
 std::string help_of(const Verb& verb) {
-  return text(usage_of(verb), "\n  ", verb.sentence, ".\n",
+  return text(usage_of(verb), "\n  ", wrapped(text(verb.sentence, "."), 2),
               sections([&](const Option& option) { return takes(verb, option); }, &verb));
 }
 

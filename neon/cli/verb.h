@@ -21,9 +21,10 @@ enum Takes : unsigned {
   takes_seed = 32,      // of what it draws
   takes_values = 64,    // of the ranges that a spec leaves to a search
   takes_weights = 128,  // that a training begins with
+  takes_devices = 256,  // several, each with its share of a step
   takes_shapes = takes_device | takes_data | takes_training,
   takes_step = takes_shapes | takes_weights,
-  takes_run = takes_step | takes_files,
+  takes_run = takes_step | takes_files | takes_devices,
 };
 
 struct Verb {

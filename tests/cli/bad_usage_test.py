@@ -249,9 +249,9 @@ class Usage(Case):
         self.refused(2, "-c", "", self.spec(), says="option -c,--config: its value is empty")
 
     def test_several_devices(self):
-        self.refused(2, "eval", "-m", "4", self.spec(), says="-m 4: neon eval computes on one device")
-        self.refused(2, "eval", "--gpus", "4", self.spec(), says="--gpus 4: neon eval computes on one device")
-        self.refused(2, "eval", "-g", "nervanagpu4", self.spec(), says="-g nervanagpu4: neon eval computes on one device")
+        self.refused(2, "eval", "-m", "4", self.spec(), says="-m,--max_devices does nothing with neon eval, which computes on one device; these take several: neon ")
+        self.refused(2, "eval", "--gpus", "4", self.spec(), says="--gpus does nothing with neon eval, which computes on one device")
+        self.refused(2, "eval", "-g", "nervanagpu4", self.spec(), says="-g nervanagpu4 does nothing with neon eval, which computes on one device")
         self.refused(2, "-b", "cpu", "-m", "1", "-m", "257", self.spec(), says="at most 256 ranks")
         for wrong in ["many"], ["0"], ["many", "-m", "1"]:
             self.refused(2, "-m", *wrong, self.spec(), says="option -m,--max_devices")

@@ -66,13 +66,18 @@ class Verbs(Case):
             words = verb.split()
             page = self.neon("help", *words).out
             own = self.neon(*words, "--help").out
+            self.assertLessEqual(max(map(len, own.splitlines())), 100, own)
             self.assertTrue(page == own or page.startswith(own + "\n" + verb + ": a kind of things"), page)
             self.assertEqual(self.neon(*words, "-h").out, own)
             self.assertTrue(page.startswith("neon [OPTIONS] SPEC\n" if verb == "train" else f"neon {verb}"), page)
         self.assertIn("--top_k N", self.neon("predict", "--help").out)
+        self.assertNotIn("data preview", self.neon("predict", "--help").out)
+        self.assertIn("Options of this verb:\n", self.neon("predict", "--help").out)
         self.assertNotIn("--top_k", self.neon("eval", "--help").out)
         self.assertNotIn("--epochs", self.neon("eval", "--help").out)
         self.assertIn("--epochs", self.neon("resume", "--help").out)
+        self.assertNotIn("--max_devices", self.neon("predict", "--help").out)
+        self.assertNotIn("--backend", self.neon("data", "check", "--help").out)
         self.assertIn("neon data list", self.neon("data", "--help").out)
         self.assertIn("neon data pack PATH FOLDER", self.neon("help", "data").out)
 
