@@ -18,13 +18,40 @@ constexpr const char* kKeep = "; write keep, the share of inputs that stays: kee
 constexpr const char* kOfOptimizer = "; the optimizer has it: optimizer: {Adam: {learning_rate: 0.001}}";
 constexpr const char* kValidation = "; the data set has it: dataset: {CSV: {path: FILE, validation: 0.1}}";
 constexpr const char* kBias = "; write bias: {Constant: 0} for a bias, and leave it out for none";
+constexpr const char* kInputs = "; leave it out: the layer before gives the number of inputs";
+constexpr const char* kTwoWays = "; the layers BiLSTM, BiGRU and BiRNN read both directions";
+constexpr const char* kDeep = "; the list has a layer for each, one below the other";
 constexpr ForeignKey kForeignKeys[] = {
     {"contrast_normalize", "normalize", "; write augment: [ContrastNormalize] beside dataset"},
     {"units", "nout"},
     {"out_features", "nout"},
     {"num_outputs", "nout"},
     {"num_output", "nout"},
+    {"hidden_size", "output_size"},
+    {"hidden_size", "hidden"},
     {"hidden_size", "nout"},
+    {"units", "output_size"},
+    {"num_units", "output_size"},
+    {"output_size", "nout"},
+    {"in_features", "nout", kInputs},
+    {"in_channels", "nofm", kInputs},
+    {"input_size", "output_size", kInputs},
+    {"input_shape", "nout", kInputs},
+    {"input_shape", "nofm", kInputs},
+    {"input_shape", "output_size", kInputs},
+    {"batch_first", "output_size", "; leave it out: the first axis is the batch"},
+    {"bidirectional", "output_size", kTwoWays},
+    {"num_layers", "output_size", kDeep},
+    {"num_embeddings", "vocab_size"},
+    {"input_dim", "vocab_size"},
+    {"output_dim", "embedding_dim"},
+    {"padding_idx", "pad_idx"},
+    {"num_heads", "heads"},
+    {"n_heads", "heads"},
+    {"nhead", "heads"},
+    {"step_size", "step_config"},
+    {"milestones", "step_config"},
+    {"gamma", "change"},
     {"filters", "nofm"},
     {"num_filters", "nofm"},
     {"out_channels", "nofm"},
@@ -108,22 +135,35 @@ constexpr ForeignValue kForeignValues[] = {
     {"padding", "valid", "; write padding: 0, or leave it out"},
 };
 
+// Whether the row has a word for the key: others say which object has it, or that no key is needed.
+bool names_it(const ForeignKey& row) {
+  const std::string_view advice = row.advice;
+  return !advice.starts_with("; the ") && !advice.starts_with("; leave ");
+}
+
+// Null where the table has no such key, or nothing among `known` does what it does.
+const ForeignKey* row_of(std::string_view key, const std::vector<std::string>& known) {
+  for (const ForeignKey& row : kForeignKeys)
+    if (row.foreign == lower(key) && std::ranges::count(known, row.own)) return &row;
+  return nullptr;
+}
+
 }  // namespace
 
 std::string foreign_key_hint(std::string_view key, const std::vector<std::string>& known) {
-  for (const ForeignKey& row : kForeignKeys) {
-    if (row.foreign != lower(key) || !std::ranges::count(known, row.own)) continue;
-    return *row.advice ? row.advice : text("; write ", row.own);
-  }
-  return "";
+  const ForeignKey* const row = row_of(key, known);
+  if (!row) return "";
+  return *row->advice ? row->advice : text("; write ", row->own);
+}
+
+std::string meant_key(std::string_view key, const std::vector<std::string>& known) {
+  const ForeignKey* const row = row_of(key, known);
+  return row && names_it(*row) ? std::string(row->own) : "";
 }
 
 std::string own_key(std::string_view key) {
-  // A row that says which other object has the key names no word for it.
-  const auto names_it = [&](const ForeignKey& row) {
-    return row.foreign == lower(key) && !std::string_view(row.advice).starts_with("; the ");
-  };
-  const auto row = std::ranges::find_if(kForeignKeys, names_it);
+  const auto fits = [&](const ForeignKey& row) { return row.foreign == lower(key) && names_it(row); };
+  const auto row = std::ranges::find_if(kForeignKeys, fits);
   return std::string(row == std::end(kForeignKeys) ? key : row->own);
 }
 

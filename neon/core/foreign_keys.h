@@ -9,6 +9,9 @@ namespace neon {
 // "; write nout" for units; "" where the table has no such key, or nothing among `known` does what it does.
 std::string foreign_key_hint(std::string_view key, const std::vector<std::string>& known);
 
+// The one among `known` that such a key means: learning_rate for lr; "" where the table has none.
+std::string meant_key(std::string_view key, const std::vector<std::string>& known);
+
 // The name that neon has for such a key, wherever it stands: wdecay for weight_decay; the key itself where the table
 // has none.
 std::string own_key(std::string_view key);

@@ -176,19 +176,19 @@ std::vector<std::string> Schema::names() const {
 namespace {
 
 // "; AdamW and SGD have wdecay": the things of the same category that have a key which this one lacks.
-std::string owners_text(const std::string& key, const Schema& own) {
-  const std::string name = own_key(key);
+std::string owners_text(const std::string& name, const Schema& own) {
   std::vector<std::string> owners;
+  std::string own_name;  // `name` may be another spelling
   for (const Category& category : categories()) {
     if (std::ranges::none_of(category.entries, [&](const EntryInfo* entry) { return &entry->schema() == &own; }))
       continue;
     for (const EntryInfo* entry : category.entries)
-      if (entry->schema().find(name)) owners.push_back(entry->name);
+      if (const Field* field = entry->schema().find(name)) owners.push_back(entry->name), own_name = field->name;
   }
   if (owners.empty()) return "";
   std::ranges::sort(owners);
   return text("; ", list_text(owners, owners.size() == 2 ? " and " : ", ", 4), owners.size() == 1 ? " has " : " have ",
-              name);
+              own_name);
 }
 
 std::string unknown_key(const std::string& key, const Schema& own, const Schema* shared) {
@@ -199,6 +199,7 @@ std::string unknown_key(const std::string& key, const Schema& own, const Schema*
   std::string hint = foreign_key_hint(key, known);
   if (hint.empty()) hint = did_you_mean(key, known);
   if (hint.empty()) hint = owners_text(key, own);
+  if (hint.empty()) hint = owners_text(own_key(key), own);
   constexpr size_t kMost = 24;
   return text(begin, hint, " (known: ", list_text(known, ", ", kMost), ")");
 }
@@ -254,6 +255,9 @@ class Reading {
         keep(entry);
       } else {
         problems_.add(entry.where, from_.path, unknown_key(entry.key, schema_, shared));
+        // The message names the key that was meant, so that key is not reported as missing, too.
+        if (const Field* meant = schema_.find(meant_key(entry.key, schema_.names())))
+          given_[size_t(meant - schema_.fields.data())] = true;
       }
     }
     if (!rest_) return;

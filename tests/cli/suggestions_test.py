@@ -21,6 +21,15 @@ LAYERS = [
     ("Conv: {nofm: 8, fshape: 3, init: Kaiming, padding: same}",
      "padding: expected an integer, found 'same'; write the number of zeros at each edge: padding: 1 keeps the size"),
     ("Affine: {units: 8, init: Kaiming}", "unknown key 'units'; write nout (known: "),
+    ("Affine: {in_features: 4, out_features: 8}", "unknown key 'in_features'; leave it out: the layer before gives the number of inputs"),
+    ("LSTM: {input_size: 4, hidden_size: 8}", "unknown key 'input_size'; leave it out: the layer before gives the number of inputs"),
+    ("LSTM: {hidden_size: 8}", "unknown key 'hidden_size'; write output_size (known: "),
+    ("GRU: {units: 8}", "unknown key 'units'; write output_size (known: "),
+    ("Conv: {output_size: 8, fshape: 3}", "unknown key 'output_size'; BiBNRNN, "),
+    ("LSTM: {output_size: 8, bidirectional: true}", "unknown key 'bidirectional'; the layers BiLSTM, BiGRU and BiRNN read both directions"),
+    ("LSTM: {output_size: 8, num_layers: 2}", "unknown key 'num_layers'; the list has a layer for each, one below the other"),
+    ("MultiHeadAttention: {num_heads: 2}", "unknown key 'num_heads'; write heads (known: "),
+    ("Embedding: {num_embeddings: 9, embedding_dim: 2}", "unknown key 'num_embeddings'; write vocab_size (known: "),
     ("Affine: {nout: 8, init: Kaiming, bias: true}", "unknown initializer 'true'; write `{Constant: 0}` for a bias"),
     ("Affine: {nout: 8, init: Kaiming, bias: false}", "leave the key out for no bias"),
     ("Affine: {nout: 8, init: Kaiming, use_bias: true}", "; write bias: {Constant: 0} for a bias"),
@@ -38,6 +47,8 @@ TOP = [
     (COST, COST + "folds: 5\n", "the data set has it: dataset: {CSV: {path: FILE, folds: 5, fold: 1}}"),
     (COST, COST + "subset_pct: 10\n", "the data set has it: dataset: {CSV: {path: FILE, subset_pct: 10}}"),
     (OPTIMIZER, "optimizer: {Adam: {lr: 0.1}}\n", "unknown key 'lr'; write learning_rate (known: "),
+    (OPTIMIZER, "optimizer: {Adam: {learning_rate: 0.1, schedule: {StepSchedule: {step_size: 3, gamma: 0.1}}}}\n",
+     "unknown key 'step_size'; write step_config (known: "),
     (OPTIMIZER, "optimizer: {Adam: {wdecay: 0.1}}\n", "unknown key 'wdecay'; AdamW, GradientDescentMomentum, LAMB, LARS and 1 more have wdecay"),
     (OPTIMIZER, "optimizer: {Adam: {weight_decay: 0.1}}\n", "AdamW, GradientDescentMomentum, LAMB, LARS and 1 more have wdecay"),
 ]
@@ -82,6 +93,12 @@ class Suggestions(Case):
                 ("wdecay", "it is a parameter of AdamW, "), ("Rectlinn", "did you mean Rectlin"):
             said = self.refused(2, "help", word, says=[f"nothing is named '{word}'; ", says]).err
             self.assertEqual("did you mean" in said, word == "Rectlinn", said)
+
+    def test_a_key_that_another_word_meant_is_not_missing(self):
+        spec = self.spec(IRIS.replace(OPTIMIZER, "optimizer: {SGD: {lr: 0.1}}\n").replace("nout: 8", "units: 8"))
+        self.assertNotIn("is missing", self.refused(2, "check", spec, says=["write learning_rate", "write nout"]).err)
+        spec = self.spec(IRIS.replace("nout: 8, ", "in_features: 8, "))
+        self.refused(2, "check", spec, says=["unknown key 'in_features'; leave it out", "'nout' is missing"])
 
     def test_each_thing_is_named_once(self):
         spec = self.spec(IRIS.replace("activation: Tanh", "activation: relux"))
