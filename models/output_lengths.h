@@ -10,4 +10,8 @@ namespace neon {
 std::vector<std::vector<int64_t>> steps_with_outputs(const Network& network, const DataLayout& data,
                                                      const StepOptions& options, bool training);
 
+// The steps of the net's last output for sequences of 1, 2 and more steps, up to those of the data.
+std::vector<int64_t> steps_of_output(const Network& network, const DataLayout& data, const StepOptions& options,
+                                     bool training);
+
 }  // namespace neon

@@ -45,6 +45,8 @@ class Cost {
   }
   // The class that stands for no label, of a cost of sequences; -1: none does.
   virtual int64_t blank() const { return -1; }
+  // Whether a cost of sequences leaves out samples whose labels do not fit into their steps.
+  virtual bool leaves_out_misfits() const { return false; }
   // Whether it compares what a net predicts at prior boxes with boxes of objects, through of_boxes().
   virtual bool of_objects() const { return false; }
   // Boxes (N,M,6) -> (N,1)

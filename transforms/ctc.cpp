@@ -26,6 +26,7 @@ struct CTC : Parametrized<Cost, CtcParams> {
   using Parametrized::Parametrized;
   bool of_sequences() const override { return true; }
   int64_t blank() const override { return params.blank; }
+  bool leaves_out_misfits() const override { return params.infeasible == "zero"; }
 
   Expr of_sequence(Expr scores, Value labels, Value lengths) const override {
     Graph& graph = scores.graph();

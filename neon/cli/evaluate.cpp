@@ -143,8 +143,9 @@ RunOptions options_without_updates(const CommandLine& line, const OpenedRun& ope
 
 void warn_of_lost_steps(const Experiment& experiment, const DataLayout& layout, const StepOptions& step,
                         const EvaluatedSet& set) {
-  const std::string lost = lost_steps_text(experiment.last_phase(), layout, step, set, false);
-  if (!lost.empty()) print_message(lost);
+  for (const auto& text_of : {lost_steps_text, misfits_text})
+    if (const std::string said = text_of(experiment.last_phase(), layout, step, set, false); !said.empty())
+      print_message(said);
 }
 
 int run_eval(const CommandLine& given) {

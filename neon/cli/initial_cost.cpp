@@ -5,12 +5,14 @@
 
 #include "backends/graph/flops.h"
 #include "datasets/class_sizes.h"
+#include "neon/cli/data_checks.h"
 #include "neon/cli/rehearsal.h"
 #include "neon/train/class_names.h"
 #include "neon/train/constant_cost.h"
 #include "neon/train/learned_images.h"
-#include "neon/train/lost_steps.h"
+#include "neon/train/phase.h"
 #include "neon/train/progress.h"
+#include "neon/train/target_range.h"
 #include "neon/train/terminal.h"
 
 namespace neon {
@@ -23,12 +25,12 @@ constexpr double kMostWork = 2e9;        // operations of a training step, of wh
 constexpr double kLittleWork = 2e8;
 constexpr double kFarAbove = 3;
 
-std::vector<std::string> lost_steps(const Experiment& experiment, const Data& data, const StepOptions& step) {
+std::vector<std::string> warnings_of_sequences(const Experiment& experiment, const Data& data,
+                                               const StepOptions& step) {
   std::vector<std::string> out;
-  const EvaluatedSet set{data.train, "training"};
   for (const TrainedPhase& phase : experiment.phases())
-    if (const std::string lost = lost_steps_text(phase, layout_of(data), step, set, true); !lost.empty())
-      if (!std::ranges::count(out, lost)) out.push_back(lost);
+    for (const std::string& warning : sequence_warnings(phase, data, layout_of(data), step))
+      if (!std::ranges::count(out, warning)) out.push_back(warning);
   return out;
 }
 
@@ -44,7 +46,8 @@ InitialCost initial_cost(const OpenedSpec& spec, const RunOptions& options, cons
   const bool little =
       spec.experiment->cost() && params.phases.size() == 0 && step_bytes <= kMostBytes && work <= kMostWork;
   const bool counts = check.class_counts.empty() && (check.classes > 0 || !check.targets.empty());
-  const bool ragged = layout_of(check).ragged;
+  const DataLayout layout = layout_of(check);
+  const bool ragged = layout.ragged || layout.label_of == LabelOf::sequence;
   if (!there || !(little || counts || ragged)) return {};
   InitialCost out;
   std::vector<std::string> warnings;  // which the check has printed
@@ -52,8 +55,10 @@ InitialCost initial_cost(const OpenedSpec& spec, const RunOptions& options, cons
   DataContext context = data_context(options, spec.folder, seed, warnings);
   context.may_download = false;
   Data data = params.dataset->load(context);
+  check_blanks(*spec.experiment, data);
+  check_target_range(*spec.experiment, data, layout_of(data));
   if (counts) out.class_sizes = class_sizes(data.train, data, data.source);
-  if (ragged) out.warnings = lost_steps(*spec.experiment, data, step_options(options, params));
+  if (ragged) out.warnings = warnings_of_sequences(*spec.experiment, data, step_options(options, params));
   if (!little) return out;
   if (!options.model_file.empty()) match_classes_of_weights(data, options.model_file);
   set_normalization(params.normalize, data);

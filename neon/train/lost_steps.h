@@ -11,4 +11,9 @@ namespace neon {
 std::string lost_steps_text(const TrainedPhase& phase, const DataLayout& layout, const StepOptions& step,
                             const EvaluatedSet& set, bool training);
 
+// A warning that labels of some samples of the set do not fit into the steps that the net leaves (cost: CTC); "" where
+// all fit, and for another cost.
+std::string misfits_text(const TrainedPhase& phase, const DataLayout& layout, const StepOptions& step,
+                         const EvaluatedSet& set, bool training);
+
 }  // namespace neon

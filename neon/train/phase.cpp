@@ -93,8 +93,14 @@ std::string padding_text(const RunSetup& setup, const Phase& phase, uint64_t see
   return buckets_text(*setup.buckets, order, setup.step.batch, setup.layout.sample[0]);
 }
 
-std::string lost_steps_text(const RunSetup& setup, const PhaseSpan& span) {
-  return lost_steps_text(*span.phase, setup.layout, setup.step, {setup.data.train, "training"}, true);
+std::vector<std::string> sequence_warnings(const TrainedPhase& phase, const Data& data, const DataLayout& layout,
+                                           const StepOptions& step) {
+  std::vector<std::string> out = {lost_steps_text(phase, layout, step, {data.train, "training"}, true),
+                                  misfits_text(phase, layout, step, {data.train, "training"}, true),
+                                  misfits_text(phase, layout, step, {data.validation, "validation"}, false),
+                                  misfits_text(phase, layout, step, {data.test, "test"}, false)};
+  std::erase(out, "");
+  return out;
 }
 
 std::vector<std::vector<StepGraph::Histogram>> histograms_of_others(const RunSetup& setup) {

@@ -49,8 +49,9 @@ std::vector<std::vector<StepGraph::Histogram>> histograms_of_others(const RunSet
 // The lengths of batches and the padding of the first epoch, where the run has buckets.
 std::string padding_text(const RunSetup& setup, const Phase& phase, uint64_t seed);
 
-// lost_steps_text() of a phase's training samples.
-std::string lost_steps_text(const RunSetup& setup, const PhaseSpan& span);
+// Warnings of a phase's samples: lost_steps_text() of those that it trains with, misfits_text() of all sets.
+std::vector<std::string> sequence_warnings(const TrainedPhase& phase, const Data& data, const DataLayout& layout,
+                                           const StepOptions& step);
 
 // "phase first: epochs 1 to 5"
 std::string phase_text(const PhaseSpan& span);

@@ -64,9 +64,13 @@ void RunObserver::check_evaluation(const Evaluations& evaluations, const Positio
   const auto& results = evaluations.results();
   const double cost = results.empty() ? 0 : results.at("cost");
   if (std::isfinite(cost)) return;
-  const bool narrow = setup_.step.dtype == DType::f16;
+  const Cost* const measured = setup_.experiment.cost();
+  const char* hint = "";
+  if (setup_.step.dtype == DType::f16) hint = " (f16 ends at 65504; -d bf16 has the range of f32)";
+  if (measured && measured->of_sequences() && !measured->leaves_out_misfits())
+    hint = " (labels that do not fit into their steps make it so; cost: {CTC: {infeasible: zero}} leaves them out)";
   diverged(text("by the end of epoch ", at.epoch, ": its weights are finite, its ", evaluations.set_name(), " cost is ",
-                not_finite_words(cost), narrow ? " (f16 ends at 65504; -d bf16 has the range of f32)" : ""));
+                not_finite_words(cost), hint));
 }
 
 void RunObserver::check_cost(const Position& at) {

@@ -21,7 +21,7 @@ void Trainer::enter_phase(const PhaseSpan& span) {
   evaluations_->begin_phase(span, variables_, setup_.device(start_.position, report_.listener()));
   variables_.to_device();
   report_.message(phase_text(span));
-  if (const std::string lost = lost_steps_text(setup_, span); !lost.empty()) report_.message(lost);
+  report_.messages(sequence_warnings(*span.phase, setup_.data, setup_.layout, setup_.step));
 }
 
 }  // namespace neon

@@ -156,7 +156,7 @@ void Trainer::make_programs(const StoredRun* resume) {
       report_.message(split);
     if (const std::string shards = sharded_text(setup_.step, ranks, graphs_.back()); !shards.empty())
       report_.message(shards);
-    if (const std::string lost = lost_steps_text(setup_, span); !lost.empty()) report_.message(lost);
+    report_.messages(sequence_warnings(*span.phase, setup_.data, setup_.layout, setup_.step));
     if (setup_.buckets && !resume)
       report_.message(padding_text(setup_, training_phase(setup_, span), start_.position.seed));
     if (setup_.phases.size() > 1) report_.message(phase_text(span));

@@ -2,6 +2,7 @@
 """Sequences that are predicted, from the command line: encoders and decoders, and CTC. They train, stop and resume, are
 evaluated, and predict prints labels."""
 import json
+import re
 
 import numpy as np
 
@@ -89,6 +90,51 @@ class Sequences(Case):
             self.refused(2, *verb, few, "--set", "cost={CTC: {blank: 20}}", says="--set: cost: CTC: blank is 20, but the ")
         wrong = self.neon(spec, "--set", "layers[1].activation=Softmax", "-e", "1", code=2).err
         self.assertIn("CTC takes scores and makes a softmax of them itself; leave activation: Softmax of the last layer out", wrong)
+
+    def test_labels_that_do_not_fit_into_the_steps_are_counted(self):
+        """In all sets, by their lengths: a label takes a step, and one more behind an equal one. The net leaves 1 + (T - 3) // 2."""
+        rng = np.random.default_rng(2)
+        def arrays(labels):
+            x, lengths = rng.standard_normal((len(labels), 11, 2)).astype(np.float32), rng.integers(5, 12, len(labels))
+            x[np.arange(11) >= lengths[:, None]] = np.nan
+            y = np.full((len(labels), 6), -1, np.int32)
+            for row, own in zip(y, labels):
+                row[:len(own)] = own
+            fits = [sum(1 + (k > 0 and own[k] == own[k - 1]) for k in range(len(own))) <= 1 + (steps - 3) // 2
+                    for own, steps in zip(labels, lengths)]
+            return x, y, fits.count(False), fits.index(False)
+        drawn = [list(rng.integers(1, 4, rng.integers(1, 6))) for _ in range(60)]
+        (x, y, many, first), (x_test, y_test, of_test, _) = arrays(drawn[:40]), arrays(drawn[40:])
+        np.savez(self.path("d.npz"), x_train=x, y_train=y, x_test=x_test, y_test=y_test)
+        spec = self.spec("dataset: {NPZ: {path: d.npz, sequences: true, label_sequences: true}}\nlayers:\n"
+                         "  - Conv: {fshape: 3, strides: 2, nofm: 4, init: Kaiming}\n  - Affine: {nout: 4, init: Kaiming}\n"
+                         "cost: {CTC: {infeasible: zero}}\noptimizer: {SGD: {learning_rate: 0.001}}\nbatch_size: 8\nepochs: 1\n", "c.yaml")
+        for verb in ["check"], ["-s", "m"], ["-b", "cpu", "-m", "2"]:
+            err = self.neon(*verb, spec).err
+            for count, of, name in (many, 40, "training"), (of_test, 20, "test"):
+                said = re.findall(rf"(?m)^warning: the labels of {count} of {of} {name} sequences do not fit into the steps .*; "
+                                  "infeasible: zero counts their cost as 0$", err)
+                self.assertEqual(len(said), 1, err)
+            self.assertIn(f" of sample {first} take", err)
+        self.assertIn(f"the labels of {of_test} of 20 test sequences", self.neon("eval", "m").err)
+        infinite = self.neon("check", spec, "--set", "cost=CTC").err
+        self.assertIn("; their cost is infinite, which ends a run. cost: {CTC: {infeasible: zero}} leaves them out", infinite)
+        y[:, 1:] = -1
+        np.savez(self.path("d.npz"), x_train=x, y_train=y, x_test=x_test, y_test=y_test)
+        end = self.neon(spec, "--set", "cost=CTC", code=5).err
+        self.assertIn("its test cost is infinite (labels that do not fit into their steps make it so; cost: {CTC: ", end)
+
+    def test_a_check_reads_targets_as_a_run_does(self):
+        x, y = np.ones((8, 5, 2), np.float32), np.zeros((8, 2), np.int32)
+        np.savez(self.path("d.npz"), x_train=x, y_train=y)
+        spec = self.spec(SPOKEN.replace("SpokenDigits: {digits: 2, features: 6, noise: 0.2, ntrain: 400, ntest: 50}",
+                                        "NPZ: {path: d.npz, sequences: true, label_sequences: true}"), "blank.yaml", batch_size=8)
+        np.savez(self.path("e.npz"), x_train=x[:, 0], y_train=np.full((8, 1), 3, np.float32))
+        shares = self.spec("dataset: {NPZ: {path: e.npz, regression: true}}\nlayers: [Affine: {nout: 1, activation: Logistic}]\n"
+                           "cost: CrossEntropyBinary\noptimizer: Adam\nbatch_size: 4\n", "e.yaml")
+        for verb in [], ["check"]:
+            self.refused(3, *verb, spec, says="training sample 0 has the label 0, which is the blank of the cost")
+            self.refused(2, *verb, shares, says="compares outputs with targets between 0 and 1, and a target is 3")
 
     def test_a_class_of_its_own_ends_the_labels_of_arrays(self):
         """Labels of different lengths, with the class that ends them or without it: neon puts it there, and a decoder learns it."""
