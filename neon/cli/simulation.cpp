@@ -199,6 +199,7 @@ std::string exchange_lines(const Lowered& lowered, int devices, const Links& lin
 }
 
 int run_simulation(const CommandLine& line) {
+  print_each_message_once();  // each number of devices has a trainer of its own
   const std::vector<int> counts = devices_of(*line.of_verb.devices);
   const Links links = links_of(line);
   Simulation simulation(line);

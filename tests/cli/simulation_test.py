@@ -54,6 +54,11 @@ class Simulation(Case):
         self.assertNotIn("in a step that updates", said[0][1])
         self.assertIn("on 2 devices, in a step that updates:", said[1][1])
 
+    def test_messages_of_the_step_are_printed_once(self):
+        phases = "phases: [{name: head, epochs: 1, freeze: Affine_0}, {name: all, epochs: 1}]"
+        said = self.neon("program", "-b", "cpu", "--devices", "1,2,4", self.spec(support.IRIS.replace("epochs: 4", phases)))
+        self.assertEqual(said.err.count("phase head: "), 1, said.err)
+
     def test_what_cannot_be_is_refused(self):
         spec = self.spec()
         for arguments, words in (
