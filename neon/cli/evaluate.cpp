@@ -66,6 +66,12 @@ EvaluatedSet evaluated_set(const Data& data, const std::string& other) {
   return {data.test.size() > 0 ? data.test : data.train, "data"};
 }
 
+// The set of the run's own data.
+void check_own_set(const OpenedRun& opened, const Data& data, const EvaluatedSet& set) {
+  if (data.test.size() > 0) check_split_heeded(opened);
+  note_other_set(set, data, opened.run.position.data);
+}
+
 // Refuses options that need the outputs of single samples, before an evaluation that does not keep them.
 void check_kept(const CommandLine& line, const KeptOutcome& kept) {
   if (line.of_verb.report && !kept.has_report())
@@ -165,7 +171,7 @@ int run_eval(const CommandLine& given) {
   warn_of_untrained_phase(experiment, opened.run.position, path);
   if (!other.empty()) check_columns(data, opened.run.meaning, other);
   const EvaluatedSet set = evaluated_set(data, other);
-  if (other.empty()) note_other_set(set, data, opened.run.position.data);
+  if (other.empty()) check_own_set(opened, data, set);
   if (set.split.size() == 0) fail(ErrorKind::data, "the data set has no test samples to evaluate on");
   const DataLayout layout = layout_of(data);
   const KeptOutcome kept(experiment, data, set, !line.of_verb.sheet.empty());

@@ -8,6 +8,7 @@
 #include "neon/core/error.h"
 #include "neon/core/params.h"
 #include "neon/core/registry.h"
+#include "neon/spec/notation.h"
 
 namespace neon {
 
@@ -85,6 +86,21 @@ const Setting* whitening_of(const Setting& spec) {
   return nullptr;
 }
 
+bool is_of_initial_values(std::string_view key) {
+  constexpr std::string_view kKeys[] = {"init", "init_inner", "bias", "visible_bias"};
+  return std::ranges::count(kKeys, key) > 0;
+}
+
+// Layers without the values that weights begin with, which training alone draws.
+Setting without_initial_values(Setting layers) {
+  for (auto& [key, value, where] : layers.entries) {
+    const bool initializer = value.is_map() || (value.is_scalar() && is_class_name(value.value));
+    value = initializer && is_of_initial_values(key) ? Setting::scalar("given") : without_initial_values(value);
+  }
+  for (Setting& item : layers.items) item = without_initial_values(item);
+  return layers;
+}
+
 // The spec with all parameters of its data set, each as neon writes it: yes is true. As it is where a value is wrong.
 Setting in_full(Setting spec) {
   Problems wrong;
@@ -125,6 +141,11 @@ class ChangedSpec {
   // The same of a key of one of several outputs.
   bool changes_output(std::string_view output, std::string_view key) const {
     return differ(of_output(now_, output, key), of_output(then_, output, key));
+  }
+  bool changes_initial_values_alone() const {
+    const Setting *const now = now_.find("layers"), *const then = then_.find("layers");
+    return changes("layers") && now && then &&
+           without_initial_values(*now).to_string() == without_initial_values(*then).to_string();
   }
   bool has_other_data() const { return of_data_[0].entry() != of_data_[1].entry(); }
   bool changes_whitening() const {
@@ -223,6 +244,8 @@ void check_heeded_by_net(const std::string& verb, const ChangedSpec& spec, const
   if (spec.changes("ema") && !has_means) refuse_unheeded(verb, "ema", "the run kept no running means; leave it out");
   if (spec.changes("ema") && spec.averages() == spec.averaged())
     refuse_unheeded(verb, "ema", "0 takes the weights in place of their running means; leave it out");
+  if (spec.changes_initial_values_alone())
+    refuse_unheeded(verb, "layers", "its weights are trained, and it draws no initial values; leave it out");
   if (spec.changes("buckets") && (verb == "sample" || !opened.run.meaning.ragged))
     refuse_unheeded(verb, "buckets", "leave it out");
   for (const auto& [name, output] : opened.experiment->params.outputs)
@@ -250,6 +273,15 @@ void check_heeded(const std::string& verb, const OpenedRun& opened) {
   if (!evaluates && spec.changes("cost") && !(cost && cost->of_sequences()))
     fail(ErrorKind::config, "--set cost changes nothing for neon ", verb, "; leave it out");
   if (!evaluates) check_samples_heeded(verb, spec, opened);
+}
+
+void check_split_heeded(const OpenedRun& opened) {
+  const ChangedSpec spec(opened, opened.run.spec);
+  for (const char* const key : {"validation", "subset_pct"})
+    if (spec.changes_data(key))
+      refuse_unheeded("eval", text("dataset.", key),
+                      "it parts the training samples, and the test set is evaluated; "
+                      "leave it out");
 }
 
 }  // namespace neon

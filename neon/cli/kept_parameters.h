@@ -12,4 +12,7 @@ void check_kept_parameters(const OpenedRun& opened, const Setting& before);
 // parameter of the data set that neon predict does not read samples by (stored_data.h).
 void check_heeded(const std::string& verb, const OpenedRun& opened);
 
+// The same of neon eval for keys that part the training samples, where the run's test set is evaluated.
+void check_split_heeded(const OpenedRun& opened);
+
 }  // namespace neon
