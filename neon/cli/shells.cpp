@@ -83,9 +83,11 @@ std::string man_page() {
 }
 
 // The keys of the spec that stands on the line, for --set. A spec may be anybody's: compgen -W would run a key such as
-// $(command), and so would a line that has it. Such keys are left out.
+// $(command), and so would a line that has it. Such keys are left out. No shell has put the home folder in place of ~
+// by now; one that did so here would also run what stands in the word.
 constexpr const char* kBashKeys =
     "for word in \"${COMP_WORDS[@]}\"; do\n"
+    "        [[ $word == '~/'* ]] && word=$HOME/${word:2}\n"
     "        [[ ($word == *.yaml || $word == *.yml) && -f $word ]] || continue\n"
     "        while IFS= read -r word; do\n"
     "          [[ $word == \"$cur\"* && $word != *[^][[:alnum:]_.-]* ]] && COMPREPLY+=(\"$word=\")\n"
@@ -126,12 +128,14 @@ std::string bash_completion() {
 // The same for zsh and fish, which run no word that a function offers.
 constexpr const char* kZshKeys =
     "_neon_keys() {\n  local word\n  local -a keys\n  for word in ${(Q)words}; do\n"
+    "    [[ $word == '~/'* ]] && word=$HOME/${word[3,-1]}\n"
     "    [[ ($word == *.yaml || $word == *.yml) && -f $word ]] || continue\n"
     "    keys=(${(f)\"$(neon check $word --explain keys 2>/dev/null)\"})\n"
     "    keys=(${keys:#*[^][[:alnum:]_.-]*})\n"
     "    compadd -S '' -- ${^keys}=\n    return\n  done\n}\n";
 constexpr const char* kFishKeys =
     "function __neon_keys\n  for word in (commandline -op)\n"
+    "    string match -q '~/*' -- $word; and set word $HOME/(string sub -s 3 -- $word)\n"
     "    string match -qr '\\.ya?ml$' -- $word; and test -f $word; or continue\n"
     "    neon check $word --explain keys 2>/dev/null | string match -r '^[][[:alnum:]_.-]+$' | string replace -r '$' "
     "'='\n"

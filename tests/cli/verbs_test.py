@@ -162,6 +162,10 @@ class Verbs(Case):
         self.assertEqual(self.completed("--set", "optimizer.learn"), [])
         self.write("s.yml", self.read(spec))
         self.assertEqual(self.completed("check", "s.yml", "--set", "optimizer.learn"), ["optimizer.learning_rate="])
+        self.environment["HOME"] = self.folder  # no shell puts it in place of ~ before TAB
+        self.assertEqual(self.completed("check", "~/s.yml", "--set", "optimizer.learn"), ["optimizer.learning_rate="])
+        self.assertEqual(self.completed("check", "~$(touch lost)/s.yml", "--set", "optimizer.learn"), [])
+        self.assertFalse(os.path.exists(self.path("lost")))
 
     def offered(self, shell, *words):
         """What zsh's function, with a stand-in for compadd, or fish offers behind --set at the end of the words."""
@@ -181,8 +185,8 @@ class Verbs(Case):
         self.assertIn("-l set", re.search(r"(?m)^.*\(__neon_keys\).*$", self.neon("help", "--as", "fish").out)[0])
         self.environment["PATH"] = os.path.dirname(os.path.realpath(support.NEON)) + ":" + os.environ["PATH"]
         for shell in filter(shutil.which, ("zsh", "fish")):
-            for name in "s.yaml", "s.yml":
-                self.spec(name=name)
+            for name in "s.yaml", "s.yml", "~/s.yaml":
+                self.spec(name=os.path.basename(name))
                 offered = self.offered(shell, "check", name, "--set", "")
                 for key in "layers[0].nout=", "optimizer.learning_rate=":
                     self.assertIn(key, offered, shell)
