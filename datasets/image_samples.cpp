@@ -316,7 +316,8 @@ void warn_of_sizes(const ImageSet& set, const DataContext& context) {
   const auto others = sizes.empty() ? 0 : std::ranges::count_if(sizes, [&](auto& size) { return size != sizes[0]; });
   if (others > 0)
     context.warn(text(set.source, ": ", others, " of the first ", sizes.size(), " images are not of the first one's ",
-                      sizes[0].width, " x ", sizes[0].height, " pixels; add to the data set: ", size_line(sizes)));
+                      sizes[0].width, " x ", sizes[0].height, " pixels; add to the data set: ", size_line(sizes),
+                      ", or size: auto, by the training images"));
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ class DataVerb(Case):
         self.assertIn("colours: 1 images differ in size from the first; a spec brings all to one size with size: ", checked.err)
         spec = self.spec(dataset="{ImageFolder: {path: colours}}", name="own.yaml")
         self.assertIn("warning: colours: 1 of the first 100 images are not of the first one's 12 x 9 pixels; add to the data set: "
-                      "size: 9\n", self.neon("check", "--set", "layers[1].nout=2", spec, code=3).err)
+                      "size: 9, or size: auto, by the training images\n", self.neon("check", "--set", "layers[1].nout=2", spec, code=3).err)
         line = "colours/train/red/7.png: 11 x 10 pixels, the first image has 12 x 9; give size: N"
         checked = self.neon("data", "check", spec, code=3).out
         self.assertIn(line, checked)

@@ -212,7 +212,7 @@ TEST_CASE("check finds images of several sizes, and the line that mends it") {
   make("ImageFolder", keys)->check(context);
   CHECK(warnings ==
         std::vector<std::string>{text(dir / "photos", ": 1 of the first 9 images are not of the first one's 6 x 6 ",
-                                      "pixels; add to the data set: size: 5")});
+                                      "pixels; add to the data set: size: 5, or size: auto, by the training images")});
   warnings.clear();
   make("ImageFolder", {keys[0], keys[1], {"size", "5"}})->check(context);
   CHECK(warnings.empty());
