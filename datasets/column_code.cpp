@@ -124,6 +124,10 @@ std::string missing_note(const ColumnCode& code, int64_t rows) {
               " stands for it");
 }
 
+std::string no_utf8_text(std::string_view cell) {
+  return text(in_quotes(cell), " is not UTF-8; save the file as UTF-8");
+}
+
 std::string unknown_note(const ColumnCode& code, const UnknownCells& cells) {
   const auto& [rows, names, first] = cells;
   return text(in_quotes(first),

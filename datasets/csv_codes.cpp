@@ -244,6 +244,8 @@ class CodeCheck {
       if (code.kind != ColumnKind::category)
         table_.fail_at(texts.first[k], text(table_.column_text(column.column), ": expected a ", name_of(code.kind),
                                             ", as in training, found ", in_quotes(texts.texts[k])));
+      if (!is_utf8(texts.texts[k]))
+        table_.fail_at(texts.first[k], text(table_.column_text(column.column), ": ", no_utf8_text(texts.texts[k])));
       if (unknown.rows == 0) unknown.first = texts.texts[k];
       unknown.rows += rows[k], ++unknown.names;
     }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_set>
 
+#include "datasets/column_notes.h"
 #include "datasets/csv.h"
 #include "datasets/csv_meant.h"
 #include "datasets/meant_cells.h"
@@ -167,8 +168,7 @@ class KindFinder {
     known.code.kind = ColumnKind::category;
     for (size_t k = 0; k < texts.texts.size(); ++k)
       if (!is_utf8(texts.texts[k]))
-        table_.fail_at(texts.first[k], text(table_.column_text(column), ": ", in_quotes(texts.texts[k]),
-                                            " is not UTF-8; save the file as UTF-8"));
+        table_.fail_at(texts.first[k], text(table_.column_text(column), ": ", no_utf8_text(texts.texts[k])));
     if (kind == "category" || kind == "one_hot" || kind == "embed") return note_alike(column, texts), true;
     if (kind == "boolean" || (kind.empty() && are_booleans(texts))) {
       known.code.kind = ColumnKind::boolean;

@@ -224,8 +224,9 @@ class SampleTable {
     if (numbers) fail_at_number(cell);
     if (code.put_text(cell.text, to)) return;
     if (code.kind != ColumnKind::category)
-      reader_.fail_at(cell.at,
-                      text("expected a ", name_of(code.kind), ", as in training, found ", in_quotes(cell.text)));
+      reader_.fail_at(cell.at, text(feature_text(feature), ": expected a ", name_of(code.kind),
+                                    ", as in training, found ", in_quotes(cell.text)));
+    if (!is_utf8(cell.text)) reader_.fail_at(cell.at, text(feature_text(feature), ": ", no_utf8_text(cell.text)));
     UnknownCells& unknown = unknown_[feature];
     if (unknown.rows++ == 0) unknown.first = std::string(cell.text), unknown.names = 1;
     else if (cell.text != unknown.first) unknown.names = 2;  // or more

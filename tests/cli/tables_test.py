@@ -59,6 +59,16 @@ class Tables(Case):
         self.assertEqual(other.out, out)
         self.assertIn("left out, since the net was trained without: 'other'", other.err)
 
+    def test_another_encoding_is_refused(self):
+        """Its categories would be unknown ones."""
+        self.write_table()
+        self.neon("-r", "1", "-s", "m", "t.yaml")
+        self.write("l.csv", "color,size,when,y\nred,1,2024-01-01,yes\ngr\xfcn,1,2024-01-01,no\n".encode("latin-1"))
+        for verb in "predict", "eval":
+            self.refused(3, verb, "m", "l.csv", says="l.csv:3:1: column 'color': 'gr\\xfcn' is not UTF-8; save the file as UTF-8")
+        self.write("b.csv", "color,size,when\nred,1,soon\n")
+        self.refused(3, "predict", "m", "b.csv", says="b.csv:2:7: column 'when': expected a date, as in training, found 'soon'")
+
     def test_an_image_is_no_row_of_a_table(self):
         self.write_table()
         self.neon("-r", "1", "-s", "m", "-e", "1", "t.yaml")

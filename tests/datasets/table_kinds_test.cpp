@@ -271,6 +271,8 @@ TEST_CASE("cells of a test file that no training row was like are noted, or refu
   CHECK(load("1,w,no,2024-03-04,p\n", {{"most_categories", "1"}}).find("no category that") == std::string::npos);
   CHECK_THAT(error_of([&] { load("1,u,no,2024-03-04,p\n2,u,maybe,2024-03-04,q\n"); }),
              Catch::EndsWith("test.csv:3:5: column 'b': expected a boolean, as in training, found 'maybe'"));
+  CHECK_THAT(error_of([&] { load("1,gr\xfcn,no,2024-03-04,p\n"); }),
+             Catch::EndsWith("test.csv:2:3: column 'c': 'gr\\xfcn' is not UTF-8; save the file as UTF-8"));
   CHECK_THAT(error_of([&] { load("1,u,no,4.3.2024,p\n"); }),
              Catch::EndsWith("test.csv:2:8: column 'd': expected a date, as in training, found '4.3.2024'"));
 }
