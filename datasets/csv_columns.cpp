@@ -116,7 +116,8 @@ std::vector<std::string> header_names(const std::vector<CsvCell>& cells, const C
   std::vector<std::string> out;
   std::unordered_set<std::string_view> known;
   for (const CsvCell& cell : cells) {
-    if (!known.insert(cell.text).second) reader.fail_at(cell.at, text("two columns are named ", in_quotes(cell.text)));
+    if (!known.insert(cell.text).second)
+      reader.fail_at(cell.at, text("two columns are named ", in_quotes(cell.text), "; rename one of them"));
     if (!is_utf8(cell.text))
       reader.fail_at(cell.at, text("the name ", in_quotes(cell.text), " is not UTF-8; save the file as UTF-8"));
     out.emplace_back(cell.text);

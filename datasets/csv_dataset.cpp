@@ -7,6 +7,7 @@
 #include "datasets/csv_kinds.h"
 #include "datasets/csv_targets.h"
 #include "datasets/same_file.h"
+#include "neon/core/counted.h"
 
 namespace neon {
 
@@ -88,7 +89,8 @@ class CsvLoad {
     const auto n = all.size();
     const auto test_count = int64_t(std::llround(part * double(n)));
     if (test_count >= n || (part > 0 && test_count == 0))
-      fail(ErrorKind::data, table_.path, ": ", n, " rows are too few to test with ", params_.test, " of them");
+      fail(ErrorKind::data, table_.path, ": ", counted(n, "row"), n == 1 ? " is" : " are", " too few to test with ",
+           params_.test, " of them; add rows, give a second file as test, or test: 0 to train with all");
     take_test(all, drawn_to_test(all, data, test_count), data);
     return data;
   }

@@ -111,7 +111,7 @@ void CsvTargets::learn_one(const CsvParams& params, const Table& table, const Da
   column.target.kind = TargetKind::classes;
   column.classes.emplace(table.targets[0], numbers.all_numbers, fail_at);
   const std::vector<std::string>& names = column.target.names = column.classes->names();
-  if (params.task == "auto" && numbers.all_numbers)
+  if (params.task == "auto" && numbers.all_numbers && (names.size() > 1 || context.some_classes))
     if (const std::string what = ask_about_labels(numbers.smallest, numbers.largest, names.size()); !what.empty())
       fail(ErrorKind::config, table.path, ": the target has ", what, ": say task: classes or task: regression");
   if (names.size() < 2 && !context.some_classes)

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "neon/core/error.h"
+#include "neon/core/nearest_file.h"
 #include "neon/core/paths.h"
 
 namespace neon {
@@ -50,6 +51,8 @@ constexpr int kToRead = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
 
 // `found`: that the call which was to fill status did.
 int64_t size_of(const struct stat& status, bool found, const std::string& path) {
+  if (!found && errno == ENOENT)
+    fail(ErrorKind::data, printable(path), ": ", std::strerror(ENOENT), nearest_file(path));
   if (!found) fail(ErrorKind::data, printable(path), ": ", std::strerror(errno));
   if (S_ISDIR(status.st_mode)) fail(ErrorKind::data, printable(path), ": expected a file, this is a folder");
   if (!S_ISREG(status.st_mode))

@@ -18,6 +18,18 @@ std::string whole_number_name(std::string_view digits, bool negative) {
   return (negative && digits != "0" ? "-" : "") + std::string(digits);
 }
 
+// The first label that is there, or "".
+std::string_view first_given(std::span<const std::string_view> labels, const MissingMarks& missing) {
+  for (const std::string_view label : labels)
+    if (!label.empty() && !missing.contains(label)) return label;
+  return "";
+}
+
+bool reads_as_number(std::string_view label) {
+  double value = 0;
+  return parse_number(label, value);
+}
+
 }  // namespace
 
 LabelNumbers label_numbers(std::span<const std::string_view> labels, const MissingMarks& missing,
@@ -27,8 +39,8 @@ LabelNumbers label_numbers(std::span<const std::string_view> labels, const Missi
   for (size_t i = 0; i < labels.size(); ++i) {
     if (labels[i].empty()) fail_at(i, "is empty; fill in or remove rows with missing values");
     if (missing.contains(labels[i]))
-      fail_at(i, text(in_quotes(labels[i]),
-                      " marks a missing value; fill in or remove such rows, or say missing: [] where it is a class"));
+      fail_at(i, text(in_quotes(labels[i]), " marks a missing value; fill in or remove such rows",
+                      reads_as_number(first_given(labels, missing)) ? "" : ", or say missing: [] where it is a class"));
     double value = 0;
     if (!parse_number(labels[i], value)) {
       out.all_numbers = out.all_whole = false;
@@ -117,6 +129,7 @@ int64_t LabelClasses::find(std::string_view label) const {
 
 std::string ask_about_labels(double smallest, double largest, size_t different) {
   if (smallest == 0 && largest + 1 == double(different)) return "";
+  if (different == 1) return text("all the whole number ", smallest, ", not 0");
   return text(different, " different whole numbers from ", smallest, " to ", largest, ", not 0 to ", different - 1);
 }
 

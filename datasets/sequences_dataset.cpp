@@ -174,7 +174,7 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
     out.emplace(labels, numbers.all_numbers, fail_at);
     data.class_names = out->names();
     data.classes = int64_t(data.class_names.size());
-    if (params.task == "auto" && numbers.all_numbers)
+    if (params.task == "auto" && numbers.all_numbers && (data.classes > 1 || context.some_classes))
       if (const std::string what = ask_about_labels(numbers.smallest, numbers.largest, size_t(data.classes));
           !what.empty())
         fail(ErrorKind::config, all.table.path, ": the target has ", what, ": say task: classes or task: regression");

@@ -11,6 +11,7 @@
 #include "datasets/text_file.h"
 #include "neon/cli/new_data.h"
 #include "neon/cli/verb.h"
+#include "neon/core/counted.h"
 #include "neon/core/paths.h"
 #include "neon/spec/yaml.h"
 #include "neon/train/terminal.h"
@@ -143,7 +144,8 @@ int run_new_table(const CommandLine& line) {
                      "cost: MeanSquared\nmetrics: [RMSE, R2]    # RMSE in the units of the column; R2: 1 is perfect\n");
   const std::string name = line.operands.size() > 1 || check.table.others.empty() ? target : check.table.others.back();
   print_spec(line,
-             text(check.source, ": ", count + check.test_size, " rows; columns become ", features, " numbers; ",
+             text(check.source, ": ", counted(count + check.test_size, "row"), "; columns become ",
+                  counted(features, "number"), "; ",
                   classes ? text("classes: ", list_text(check.class_names)) : "the target is a value"),
              text(data.spec({{"path", in_spec(path), ""},
                              {"target", in_spec(name), "       # the column to predict"},

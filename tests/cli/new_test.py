@@ -156,6 +156,13 @@ class New(support.Case):
             self.assertEqual(yaml.safe_load(spec)["dataset"]["CSV"]["target"], name)
         self.trained("table", "t.csv")
 
+    def test_a_table_of_one_row(self):
+        self.write("one.csv", "a,b\n1,2.5\n")
+        says = "one.csv: 1 row is too few to test with 0.2 of them; add rows, give a second file as test, or test: 0 to train with all"
+        self.refused(3, "new", "table", "one.csv", says=says + "; retry with --set dataset.test=0")
+        out = self.neon("new", "table", "one.csv", "--set", "dataset.test=0").out
+        self.assertIn("# one.csv: 1 row; columns become 1 number; the target is a value\n", out)
+
     def test_what_is_refused(self):
         self.write("some.csv", "a,b\n1.5,2.5\n")
         self.refused(2, "new", "table", "some.csv", "--set", "epochs=3", says=["--set epochs=3", "--set dataset.KEY=VALUE"])

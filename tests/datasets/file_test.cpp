@@ -23,6 +23,9 @@ TEST_CASE("what a file looks like is told from its first bytes") {
 TEST_CASE("files that cannot be read are data errors with the path") {
   TempDir dir;
   CHECK(error_of([&] { read_file(dir / "none"); }) == "data: " + (dir / "none") + ": No such file or directory");
+  dir.write("photo.jpg", "");
+  CHECK(error_of([&] { read_file(dir / "phto.jpg"); }) ==
+        "data: " + (dir / "phto.jpg") + ": No such file or directory; did you mean photo.jpg?");
   CHECK(error_of([&] { read_file(dir.path()); }) == "data: " + dir.path() + ": expected a file, this is a folder");
   const std::string path = dir.write("a", "12345");
   CHECK(read_file(path) == "12345");

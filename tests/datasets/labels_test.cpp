@@ -69,11 +69,16 @@ TEST_CASE("a missing label is refused") {
             names_of({mark, "a"});
           }) == text("data: 0: '", mark,
                      "' marks a missing value; fill in or remove such rows, or say missing: [] where it is a class"));
+  // Among numbers it is no class.
+  CHECK(error_of([] {
+          names_of({"2.5", "NaN"});
+        }) == "data: 1: 'NaN' marks a missing value; fill in or remove such rows");
 }
 
 TEST_CASE("whole numbers are classes where they are 0 to k - 1, and asked about otherwise") {
   CHECK(ask_about_labels(0, 2, 3).empty());
   CHECK(ask_about_labels(0, 0, 1).empty());
+  CHECK(ask_about_labels(5, 5, 1) == "all the whole number 5, not 0");
   CHECK(ask_about_labels(1, 3, 3) == "3 different whole numbers from 1 to 3, not 0 to 2");
   CHECK(ask_about_labels(0, 3, 3) == "3 different whole numbers from 0 to 3, not 0 to 2");
   CHECK(ask_about_labels(-1, 1, 3) == "3 different whole numbers from -1 to 1, not 0 to 2");
