@@ -29,7 +29,7 @@ void Checkpoints::claim(const Variables& variables) {
 }
 
 bool Checkpoints::due(const Position& position) const {
-  constexpr double kShare = 0.01, kFirstAfter = 1;
+  constexpr double kShare = 0.005, kFirstAfter = 1;
   if (!wanted() || !setup_.options.serialize.contains(position.epoch)) return false;
   if (!saves_in_run_folder(setup_.options)) return true;
   const double seconds = now_seconds() - started_;

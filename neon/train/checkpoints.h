@@ -20,7 +20,7 @@ class Checkpoints {
   // Whether the run saves any.
   bool wanted() const { return !setup_.options.save_path.empty(); }
   // Whether to save at a position between two epochs. Nobody asked for the checkpoints of a run's folder, so those take
-  // no more than a hundredth of the time. All ranks call this together.
+  // no more than half a percent of the time. All ranks call this together.
   bool due(const Position& position) const;
 
   // Whether nothing has changed since the last save.
