@@ -24,10 +24,13 @@ Tensor channels_first(const Tensor& x) {
   return out;
 }
 
+void refuse_image_of_table(const std::string& where, const StoredData& stored) {
+  if (stored.table.codes.empty() && stored.table.features.empty()) return;
+  fail(ErrorKind::data, where, ": is an image, and the net takes rows of a table",
+       stored.table.features.empty() ? "" : text(" with the columns ", list_text(stored.table.features)));
+}
+
 [[noreturn]] void fail_size(const std::string& where, const ImageSize& size, const StoredData& stored) {
-  if (!stored.table.codes.empty() || !stored.table.features.empty())
-    fail(ErrorKind::data, where, ": is an image, and the net takes rows of a table",
-         stored.table.features.empty() ? "" : text(" with the columns ", list_text(stored.table.features)));
   fail(ErrorKind::data, where, ": an image of ", size.width, " x ", size.height, " pixels, the net takes ",
        stored.sample, "; scale it to that size, or train with size: ",
        stored.is_image() ? SampleSize(stored.sample[1], stored.sample[2]).to_string() : "N",
@@ -90,6 +93,7 @@ class ImageSamples : public SampleSource {
 
   // The next files into rows from `row` on. Nothing may be thrown out of a parallel loop.
   void read(size_t count, int64_t row) {
+    if (count > 0) refuse_image_of_table(store_->where(store_->wanted()[files_[at_].index]), stored_);
     troubles_.assign(count, "");
 #pragma omp parallel for num_threads(int(resizers_.size())) schedule(dynamic, 4)
     for (size_t i = 0; i < count; ++i) try {
@@ -160,6 +164,7 @@ std::unique_ptr<SampleSource> samples_of_images(std::unique_ptr<ImageStore> stor
 }
 
 Tensor image_sample(std::string_view content, const std::string& name, const StoredData& stored) {
+  refuse_image_of_table(name, stored);
   Tensor out(DType::u8, Shape{1}.concat(stored.stored_sample()));
   Resizer resizer;
   decode(content, name, stored, out.as<uint8_t>(), resizer);

@@ -72,8 +72,12 @@ class Tables(Case):
     def test_an_image_is_no_row_of_a_table(self):
         self.write_table()
         self.neon("-r", "1", "-s", "m", "-e", "1", "t.yaml")
-        self.write("a.png", support.png(np.zeros((4, 3, 3), np.uint8)))
-        self.refused(3, "predict", "m", "a.png", says="a.png: is an image, and the net takes rows of a table with the columns color, size, when")
+        says = "a.png: is an image, and the net takes rows of a table with the columns color, size, when"
+        for path in "a.png", "images/a.png":
+            self.write(path, support.png(np.zeros((4, 3, 3), np.uint8)))
+        self.write("broken/a.png", b"no image")
+        for path in "a.png", "images", "broken", "broken/a.png":
+            self.assertNotIn("on_bad_sample", self.refused(3, "predict", "m", path, says=says).err)
 
     def test_the_checkpoint_has_the_numbers_by_which_rows_are_coded(self):
         """The output of a net without hidden layers, computed from its weights and the columns in the file."""
