@@ -40,8 +40,8 @@ constexpr Option kOptions[] = {
     {"-s,--save_path", "FILE", run, "save_path", takes_files,
      "Save checkpoints (.safetensors) under this name, the newest always whole."},
     {"--serialize", "N", run, "serialize", takes_files,
-     "Epochs between checkpoints, or the epochs after which to save: 3,10,20, or 3, for one. Default: 1. Saves to "
-     "neon_model.safetensors without -s."},
+     "Epochs between checkpoints, as 2; or the epochs after which to save, as 3,10,20; put a comma "
+     "behind a single one. Default: 1. Saves to neon_model.safetensors without -s."},
     {"-H,--history", "N", run, "history", takes_files,
      "Older checkpoints to keep beside the newest. Default: 1. Saves to neon_model.safetensors without -s."},
     {"-o,--output_file",
@@ -232,7 +232,8 @@ constexpr Option kOptions[] = {
      verb,
      "slowdown",
      0,
-     "With --devices: times as long as alone that kernels take beside an exchange. Default: 2, NCCL's.",
+     "With --devices: time of a kernel beside an exchange, as a multiple of its time alone. Default: 2, as beside "
+     "NCCL's.",
      {"program"}},
     {"--resolved", "", verb, "resolved", 0, "Print the spec with every default.", {"check"}},
     {"--explain",

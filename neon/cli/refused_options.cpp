@@ -27,6 +27,10 @@ struct Departed {
 };
 constexpr const char *kEngine = "; the Nervana Engine is not taken over: -b gpu or -b cpu",
                      *kFlexpoint = "; a type of the Nervana Engine; --fixed_point BITS.FRACTION emulates fixed point",
+                     *kSixteen = "; -d f16 or -d bf16 trains in 16 bits",
+                     *kWeights =
+                         "; --model_file FILE starts from the weights of a file, neon resume goes on with a run",
+                     *kThreads = "; OMP_NUM_THREADS in the environment sets the number of threads",
                      *kDebugger = "; a debugger of Python: leave it out; -vv prints more";
 constexpr Departed kDeparted[] = {
     {"--manifest", "; the spec names the list of images: dataset: {ImageList: {path: FILE}}"},
@@ -45,6 +49,19 @@ constexpr Departed kDeparted[] = {
     {"--lr", "; the optimizer has it: --set optimizer.learning_rate=0.01"},
     {"--learning", "; the optimizer has it: --set optimizer.learning_rate=0.01"},
     {"--cpu", "; -b cpu runs on the CPU"},
+    {"--cuda", "; -b gpu runs on the GPU"},
+    {"--amp", kSixteen},
+    {"--fp16", kSixteen},
+    {"--bf16", kSixteen},
+    {"--half", kSixteen},
+    {"--load", kWeights},
+    {"--checkpoint", kWeights},
+    {"--pretrained", kWeights},
+    {"--weights", kWeights},
+    {"--workers", kThreads},
+    {"--num_workers", kThreads},
+    {"--num-workers", kThreads},
+    {"--threads", kThreads},
     {"--resume", "; neon resume CHECKPOINT goes on with a run"},
     {"--seed", "; write -r or --rng_seed"},
     {"--device", "; write -b cpu, -b gpu, or -i N for the GPU's number"},

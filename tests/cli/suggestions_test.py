@@ -111,6 +111,10 @@ class Suggestions(Case):
         self.assertNotIn("--size", said)
         self.assertNotIn("did you mean", self.refused(2, "--wing", spec, says="unknown option '--wing'").err)
         self.refused(2, "--epoch", "3", spec, says="did you mean --epochs?")
+        for option, says in (("--cuda", "-b gpu runs on the GPU"), ("--amp", "-d f16 or -d bf16 trains in 16 bits"),
+                             ("--pretrained", "--model_file FILE starts from the weights of a file"),
+                             ("--num_workers", "OMP_NUM_THREADS in the environment sets the number of threads")):
+            self.refused(2, option, spec, says=f"unknown option '{option}'; {says}")
         said = self.refused(2, "-g", "nervanagpus", spec, says="did you mean nervanagpu?").err
         self.assertNotIn(" or ", said)
 
