@@ -48,6 +48,11 @@ bool names_rows(std::string_view name) {
   return any || name == "#";
 }
 
+const char* example_of(DateForm form) {
+  if (form == DateForm::day_first) return " with the day first, such as 31/5/2024";
+  return form == DateForm::month_first ? " with the month first, such as 5/31/2024" : ", such as 2024-05-31";
+}
+
 class KindFinder {
  public:
   KindFinder(const CsvParams& params, const Table& table, const TableLayout& layout, const DataContext& context)
@@ -280,8 +285,8 @@ class KindFinder {
       const ParsedDate date = parse_date(texts.texts[k], code.form);
       code.timed = code.timed || date.timed;
       if (!date.found)
-        table_.fail_at(texts.first[k], text(table_.column_text(column), ": expected a date, such as 2024-05-31, found ",
-                                            in_quotes(texts.texts[k])));
+        table_.fail_at(texts.first[k], text(table_.column_text(column), ": expected a date", example_of(code.form),
+                                            ", found ", in_quotes(texts.texts[k])));
     }
     code.kind = ColumnKind::date;
   }

@@ -147,6 +147,11 @@ TEST_CASE("dates become days and places in year, week and day") {
         Shape{5});
   CHECK_THAT(table_refusal("d,k\n2024-05-31,a\nsoon,b\n", {{"test", "0"}, {"columns", "{d: date}"}}),
              Catch::StartsWith("a.csv:3:1: column 'd': expected a date, such as 2024-05-31, found 'soon'"));
+  CHECK_THAT(table_refusal("d,k\n1/13/2024,a\n1/6/2024,b\n", {{"test", "0"}, {"columns", "{d: day_first}"}}),
+             Catch::StartsWith("a.csv:2:1: column 'd': expected a date with the day first, such as 31/5/2024, found"));
+  CHECK_THAT(
+      table_refusal("d,k\n13/1/2024,a\n1/6/2024,b\n", {{"test", "0"}, {"columns", "{d: month_first}"}}),
+      Catch::StartsWith("a.csv:2:1: column 'd': expected a date with the month first, such as 5/31/2024, found"));
 }
 
 TEST_CASE("years of two digits are read where the order is certain, or named") {
