@@ -31,6 +31,10 @@ constexpr useconds_t kLook = 10'000;  // microseconds between looks at the ranks
 constexpr double kGrace = 5, kGraceOfWaiting = 1.5;
 // A rank for which the others wait has so many seconds, and more if its steps have taken long so far.
 constexpr double kPatience = 8, kTimesLongest = 3;
+// After as many seconds between two looks this process was stopped, and its ranks perhaps with it.
+constexpr double kStopped = 1;
+// A rank that was killed and is still there after as many seconds waits for a disk or a device.
+constexpr double kToDie = 4;
 
 std::atomic<int> asked_to_stop = 0, asked_times = 0;
 void note_signal(int signal) { asked_to_stop = signal, ++asked_times; }
@@ -67,8 +71,9 @@ class Launch {
   int run() {
     take_signals();
     for (int k = 0; k < count(); ++k) start(k);
-    while (std::ranges::any_of(ranks_, &RankProcess::runs)) {
+    while (std::ranges::any_of(ranks_, &RankProcess::runs) && !waits_in_vain()) {
       collect();
+      forgive_own_stop();
       pass_signals();
       find_hung();
       end_lost();
@@ -111,7 +116,20 @@ class Launch {
     return out;
   }
 
+  // Ctrl-Z stops this process and its ranks; the time until they go on counts for no rank.
+  void forgive_own_stop() {
+    const double now = now_seconds();
+    const double away = looked_at_ > 0 ? now - looked_at_ : 0;
+    looked_at_ = now;
+    if (away < kStopped) return;
+    for (RankProcess& rank : ranks_)
+      if (rank.since > 0) rank.since += away;
+  }
+
+  bool waits_in_vain() const { return killed_at_ > 0 && now_seconds() > killed_at_ + kToDie; }
+
   void end_all() {
+    if (killed_at_ == 0) killed_at_ = now_seconds();
     for (RankProcess& rank : ranks_)
       if (rank.runs && rank.id > 0) kill(rank.id, SIGKILL);
   }
@@ -211,7 +229,8 @@ class Launch {
     }
     if (busy < 0 || waiting == 0) return;
     const RankProcess& rank = ranks_[size_t(busy)];
-    note_end(busy, exit_code(ErrorKind::failed), text("has not answered for ", int(now - rank.since), " seconds"));
+    note_end(busy, exit_code(ErrorKind::failed),
+             text("has not answered for ", counted(int(now - rank.since), "second")));
     for (const pid_t id : hung) kill(id, SIGKILL);
   }
 
@@ -225,13 +244,17 @@ class Launch {
   }
 
   int tell() const {
-    if (stopped_at_once_) return 128 + asked_to_stop;
     std::vector<RankEnding> endings;
     for (int k = 0; k < count(); ++k) {
       const RankRecord& own = record(k);
       endings.push_back({own.ended != 0, own.code, own.cause, board_->host, own.device, own.ended_at});
     }
-    const int failed = tell_endings(endings, board_->started);
+    const int failed = stopped_at_once_ ? 128 + asked_to_stop : tell_endings(endings, board_->started);
+    for (int k = 0; k < count(); ++k)
+      if (ranks_[size_t(k)].runs)
+        print_message(text("warning: rank ", k, ", process ", ranks_[size_t(k)].id,
+                           ", was killed and has not ended: it ",
+                           "waits for a disk or a device, and ends when these answer"));
     return failed ? failed : code_of(0);
   }
 
@@ -244,7 +267,7 @@ class Launch {
   SharedBoard board_;
   std::vector<RankProcess> ranks_;
   const double start_patience_ = start_patience(), alone_patience_ = alone_patience();
-  double first_asked_ = 0, lost_at_ = 0;
+  double first_asked_ = 0, lost_at_ = 0, looked_at_ = 0, killed_at_ = 0;
   bool stopped_at_once_ = false;
 };
 

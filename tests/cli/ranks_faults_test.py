@@ -2,6 +2,7 @@
 """A fault of a run of several ranks ends it with one line, which names the rank where one alone has the fault, and what is
 left of the run."""
 import os
+import re
 import signal
 import subprocess
 import time
@@ -110,6 +111,28 @@ class Faults(Case):
         code, _, err = self.ended(child, seconds=6)
         self.assertEqual(code, 1, err)
         self.assertIn(f"neon: {self.rank(0, 2)} has not answered for 2 seconds", err)
+
+    def test_a_rank_that_cannot_be_ended(self):
+        """Rank 0 saves to a disk that answers nothing, and whoever started it does not wait with it."""
+        def as_root(*command):
+            return subprocess.run(command, cwd=self.folder, capture_output=True, check=False).returncode == 0
+        os.mkdir(self.path("disk"))
+        with open(self.path("disk.img"), "wb") as file:
+            file.truncate(16 << 20)
+        if os.geteuid() or not as_root("/sbin/mkfs.ext4", "-q", "disk.img") or not as_root("mount", "-o", "loop", "disk.img", "disk"):
+            self.skipTest("a file cannot be mounted as a disk here")
+        self.addCleanup(as_root, "umount", "disk")
+        spec = self.spec(LONG, epochs=2000)
+        self.assertTrue(as_root("/sbin/fsfreeze", "-f", "disk"))
+        self.addCleanup(as_root, "/sbin/fsfreeze", "-u", "disk")
+        with open(self.path("said"), "wb") as said:
+            child = subprocess.Popen([support.NEON, "-b", "cpu", "-r", "3", "-m", "2", "-s", "disk/m", spec], cwd=self.folder,
+                                     env={**self.environment, "NEON_ALONE_SECONDS": "1"}, stdin=subprocess.DEVNULL,
+                                     stdout=said, stderr=said)
+        self.addCleanup(child.kill)
+        self.assertEqual(child.wait(timeout=15), 1)
+        self.assertRegex(self.read("said").decode(), rf"neon: {re.escape(self.rank(0, 2))} has not answered for 1 second(?s:.*)"
+                         r"warning: rank 0, process \d+, was killed and has not ended: it waits for a disk or a device")
 
 
 if __name__ == "__main__":

@@ -36,6 +36,18 @@ class StartOfRanks(Case):
             self.assertIn(f"neon: rank {rank} of 2", err)
             self.assertIn("has not answered for 3 seconds", err)
 
+    def test_the_time_for_which_all_were_stopped_counts_for_no_rank(self):
+        """As by Ctrl-Z: whoever watches goes on before the rank that the others wait for."""
+        child, ids = self.stopped_at_the_start(1, {"NEON_START_SECONDS": "3"})
+        time.sleep(1)
+        os.kill(child.pid, signal.SIGSTOP)
+        time.sleep(3)
+        os.kill(child.pid, signal.SIGCONT)
+        time.sleep(0.5)
+        os.kill(ids[1], signal.SIGCONT)
+        self.began(child).send_signal(signal.SIGTERM)
+        self.assertEqual(self.ended(child)[0], 128 + signal.SIGTERM)
+
     def test_two_ranks_that_hang_end_at_once(self):
         """The second would have 5 seconds more to end by itself."""
         child, ids = self.stopped_at_the_start(1, {"NEON_START_SECONDS": "2"}, ranks=3)
