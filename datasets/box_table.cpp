@@ -92,13 +92,14 @@ BoxTable read_csv_boxes(const std::string& path, const std::string& content, con
   if (!reader.next(cells)) fail(ErrorKind::data, path, ": is empty");
   const BoxColumns columns(reader, cells);
   const size_t width = cells.size();
+  CsvReader::KnownLine known;
   std::vector<NamedBox> lines;
   std::set<std::string> names;
   while (reader.next(cells)) {
     if (cells.size() != width)
       reader.fail_at(cells[0].at, text("expected ", width, " cells, as the header has, found ", cells.size()));
     NamedBox line{std::string(columns.cell(cells, "image").text), std::string(columns.cell(cells, "class").text), {}};
-    line.box.where = text(path, ":", reader.line(cells[0].at));
+    line.box.where = text(path, ":", reader.line(cells[0].at, known));
     const char* const corners[] = {"x1", "y1", "x2", "y2"};
     for (size_t k = 0; k < 4; ++k) {
       const CsvCell& cell = columns.cell(cells, corners[k]);

@@ -29,22 +29,33 @@ CsvReader::CsvReader(std::string_view text, char delimiter, std::string name, si
   if (at_ == 0 && text_.starts_with("\xef\xbb\xbf")) at_ = 3;
 }
 
-int64_t CsvReader::line(size_t at) const {
+int64_t CsvReader::line(size_t at, KnownLine& known) const {
+  if (at < known.begin) known = {};
   const char *const begin = text_.data(), *const end = begin + std::min(at, text_.size());
-  int64_t out = 1;
-  for (const char* i = begin; (i = find_first_of(i, end, '\n', '\r')) < end;) {
+  for (const char* i = begin + known.begin; (i = find_first_of(i, end, '\n', '\r')) < end;) {
     i += line_end_length(text_.substr(size_t(i - begin)));
     if (i > end) break;  // `at` is within a line end
-    ++out;
+    ++known.line;
+    known.begin = size_t(i - begin);
   }
-  return out;
+  return known.line;
+}
+
+int64_t CsvReader::line(size_t at) const {
+  KnownLine first;
+  return line(at, first);
 }
 
 std::string CsvReader::place(size_t at) const {
+  KnownLine first;
+  return place(at, first);
+}
+
+std::string CsvReader::place(size_t at, KnownLine& known) const {
   size_t start = at;
   while (start > 0 && text_[start - 1] != '\n' && text_[start - 1] != '\r') --start;
   if (start == 0 && text_.starts_with("\xef\xbb\xbf")) start = std::min<size_t>(at, 3);
-  return neon::text(name_, ":", line(at), ":", at - start + 1);
+  return neon::text(name_, ":", line(at, known), ":", at - start + 1);
 }
 
 void CsvReader::fail_at(size_t at, const std::string& message) const {

@@ -45,6 +45,14 @@ class CsvReader {
   // "data.csv:3:14", of a byte of the text: lines and columns count from 1, columns in bytes.
   std::string place(size_t at) const;
   int64_t line(size_t at) const;
+  // The same for one place after the other, without counting again from the start of the text: `known` is of the place
+  // before, and becomes that of this one.
+  struct KnownLine {
+    size_t begin = 0;
+    int64_t line = 1;
+  };
+  std::string place(size_t at, KnownLine& known) const;
+  int64_t line(size_t at, KnownLine& known) const;
   // Throws a data error: "data.csv:3:14: message".
   [[noreturn]] void fail_at(size_t at, const std::string& message) const;
 

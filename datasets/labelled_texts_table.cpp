@@ -186,6 +186,7 @@ std::string joined_texts(const CsvReader& reader, const std::vector<CsvCell>& ce
 std::vector<LabelledText> read_rows(std::string_view content, const LabelledTextParams& params, TextTable& table,
                                     bool labelled) {
   CsvReader reader(content, delimiter_in(content, table.path, params, labelled), table.path);
+  CsvReader::KnownLine known;
   std::vector<CsvCell> cells;
   std::vector<LabelledText> out;
   while (reader.next(cells)) {
@@ -199,7 +200,7 @@ std::vector<LabelledText> read_rows(std::string_view content, const LabelledText
                                                                  "file"));
     if (labelled && cells[table.label].text.empty()) reader.fail_at(cells[table.label].at, "the class is missing");
     out.push_back({joined_texts(reader, cells, table), labelled ? std::string(cells[table.label].text) : "",
-                   reader.place(cells[table.texts[0]].at)});
+                   reader.place(cells[table.texts[0]].at, known)});
   }
   if (out.empty()) fail(ErrorKind::data, table.path, ": has no texts");
   return out;

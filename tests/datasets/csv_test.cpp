@@ -68,6 +68,18 @@ TEST_CASE("cells know their line and column, also after line breaks in quotes") 
             .place(4) == "a.csv:1:2");
 }
 
+TEST_CASE("places are the same where each is counted from the one before") {
+  const std::string text =
+      "\xef\xbb\xbf"
+      "a\r\nb\r\rc\n\nd,\"e\nf\"\r\n\n";
+  const CsvReader reader(text, ',', "a.csv");
+  for (const size_t step : {size_t(1), size_t(2), size_t(5)}) {
+    CsvReader::KnownLine known;
+    for (size_t at = 0; at <= text.size(); at += step) CHECK(reader.place(at, known) == reader.place(at));
+    CHECK(reader.place(4, known) == reader.place(4));  // back again
+  }
+}
+
 TEST_CASE("malformed text is an error with file, line and column") {
   CHECK(error_of([] { parse("a,b\n1,\"2\n3,4\n"); }) == "data: a.csv:2:3: a quoted cell starts here and does not end");
   CHECK_THAT(error_of([] { parse("\"a\"b,c\n"); }), Catch::StartsWith("data: a.csv:1:4: text after a quoted cell"));
