@@ -18,6 +18,8 @@ namespace neon {
 namespace {
 
 constexpr int kBanks = 2;
+constexpr int kRanksOfShares = 3;
+constexpr size_t kBytesOfShares = size_t(1) << 15;
 constexpr int kSpins = 4000;               // looks before a wait sleeps: some tens of microseconds
 constexpr int kYield = 64;                 // looks before another rank may have the processor
 constexpr timespec kSleep{0, 50'000'000};  // after which a sleeper looks whether a rank was lost
@@ -25,6 +27,14 @@ constexpr size_t board_bytes() { return (sizeof(RankBoard) + 4095) / 4096 * 4096
 
 void sleep_on(std::atomic<uint32_t>& word, uint32_t value) {
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT, value, &kSleep, nullptr, 0);
+}
+
+// Adds up places `begin` to `end` of all areas in one of them.
+template <typename T>
+void add_share(const T* const* areas, int ranks, int64_t begin, int64_t end, T* to) {
+  const T* parts[kMostRanks];
+  for (int k = 0; k < ranks; ++k) parts[k] = areas[k] + begin;
+  add_ranks(parts, ranks, end - begin, to + begin);
 }
 
 void wake_all(std::atomic<uint32_t>& word) {
@@ -110,24 +120,42 @@ void SharedRanks::meet() {
   set_waiting(false);
 }
 
-// Each rank adds up all areas for itself. An area of one bank is written again two sums later: by then all ranks have
-// met once more, and so have read it.
+// Where ranks are few or arrays small, each rank adds up all areas for itself, its own numbers from where they are.
+// Otherwise a rank adds up its share in its area, and takes the other shares from there: so it reads two arrays in
+// place of one of each rank. An area of one bank is written again two sums later: by then all ranks have met once more,
+// and so have read it.
 template <typename T>
 void SharedRanks::sum_as(std::span<const Summand> arrays) {
-  constexpr auto kMost = int64_t(SharedBoard::area_bytes() / sizeof(T));
+  constexpr auto kMost = int64_t(SharedBoard::area_bytes() / sizeof(T)), kLine = int64_t(64 / sizeof(T));
   Places sources(arrays), targets(arrays);
   while (true) {
+    const T* areas[kMostRanks];
+    for (int k = 0; k < size(); ++k) areas[k] = reinterpret_cast<const T*>(board_->area(bank_, k));
     T* const own = reinterpret_cast<T*>(board_->area(bank_, rank()));
     const int64_t count = sources.next(kMost, [&](const Summand& array, int64_t first, int64_t place, int64_t n) {
       std::memcpy(own + place, static_cast<const T*>(array.from) + first, size_t(n) * sizeof(T));
     });
     if (count == 0) return;
     meet();
-    targets.next(kMost, [&](const Summand& array, int64_t first, int64_t place, int64_t n) {
-      const T* areas[kMostRanks];
-      for (int k = 0; k < size(); ++k) areas[k] = reinterpret_cast<const T*>(board_->area(bank_, k)) + place;
-      add_ranks(areas, size(), n, static_cast<T*>(array.to) + first);
-    });
+    if (size() < kRanksOfShares || size_t(count) * sizeof(T) < kBytesOfShares) {
+      targets.next(kMost, [&](const Summand& array, int64_t first, int64_t place, int64_t n) {
+        const T* parts[kMostRanks];
+        for (int k = 0; k < size(); ++k) parts[k] = areas[k] + place;
+        parts[rank()] = static_cast<const T*>(array.from) + first;
+        add_ranks(parts, size(), n, static_cast<T*>(array.to) + first);
+      });
+    } else {
+      const int64_t share = ((count + size() - 1) / size() + kLine - 1) / kLine * kLine;
+      add_share(areas, size(), std::min(share * rank(), count), std::min(share * (rank() + 1), count), own);
+      meet();
+      targets.next(kMost, [&](const Summand& array, int64_t first, int64_t place, int64_t n) {
+        for (int64_t at = place; at < place + n;) {
+          const int64_t k = at / share, end = std::min(place + n, share * (k + 1));
+          std::memcpy(static_cast<T*>(array.to) + first + (at - place), areas[k] + at, size_t(end - at) * sizeof(T));
+          at = end;
+        }
+      });
+    }
     bank_ = 1 - bank_;
   }
 }
