@@ -1,5 +1,6 @@
 #include "datasets/sample_meaning_json.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "datasets/bpe_files.h"
@@ -73,21 +74,28 @@ std::vector<NamedTarget> read_targets(const json& list) {
   return out;
 }
 
-// Texts as letters, since they need not be UTF-8; pairs as numbers, one after the other.
+// Texts that need not be UTF-8.
+std::vector<std::string> letters_of(std::vector<std::string> texts) {
+  for (std::string& text : texts) text = bpe_letters(text);
+  return texts;
+}
+void read_letters(std::vector<std::string>& texts) {
+  for (std::string& text : texts) text = bytes_of_letters(text, "neon.data");
+}
+
+// Texts as letters; pairs as numbers, one after the other.
 json bpe_json(const Vocabulary& v) {
-  std::vector<std::string> texts;
-  for (const std::string& text : v.texts) texts.push_back(bpe_letters(text));
   std::vector<int32_t> merges;
   for (const TokenPair& pair : v.merges) merges.insert(merges.end(), {pair.left, pair.right});
   return {{"unit", std::string(name_of(v.unit))},
           {"lower_case", v.lower_case},
-          {"texts", std::move(texts)},
+          {"texts", letters_of(v.texts)},
           {"merges", std::move(merges)},
           {"ends_documents", v.ends_documents}};
 }
 
 void read_merges(const json& object, Vocabulary& v) {
-  for (std::string& text : v.texts) text = bytes_of_letters(text, "neon.data");
+  read_letters(v.texts);
   const auto merges = object.at("merges").get<std::vector<int32_t>>();
   if (merges.size() % 2) fail(ErrorKind::data, "neon.data has a pair of one token");
   for (size_t i = 0; i < merges.size(); i += 2) v.merges.push_back({merges[i], merges[i + 1]});
@@ -97,11 +105,13 @@ void read_merges(const json& object, Vocabulary& v) {
 json vocabulary_json(const Vocabulary& v) {
   if (v.empty()) return nullptr;
   if (v.unit == TextUnit::bpe) return bpe_json(v);
+  const bool as_letters = std::ranges::any_of(v.texts, [](const std::string& text) { return !is_utf8(text); });
   return {{"unit", std::string(name_of(v.unit))},
           {"lower_case", v.lower_case},
           {"points_apart", v.points_apart},
           {"keeps_end", v.keeps_end},
-          {"texts", v.texts}};
+          {"as_letters", as_letters},
+          {"texts", as_letters ? letters_of(v.texts) : v.texts}};
 }
 
 Vocabulary read_vocabulary(const json& object) {
@@ -114,6 +124,7 @@ Vocabulary read_vocabulary(const json& object) {
   out.keeps_end = object.value("keeps_end", false);
   out.ends_documents = object.value("ends_documents", false);
   if (out.unit == TextUnit::bpe) read_merges(object, out);
+  else if (object.value("as_letters", false)) read_letters(out.texts);
   return out;
 }
 

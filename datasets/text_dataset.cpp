@@ -56,6 +56,13 @@ void check_utf8(std::string_view text, const std::string& file, const std::strin
          " begins no UTF-8 character; convert the text to UTF-8, or give unit: bytes");
 }
 
+void warn_of_no_utf8(std::string_view text, const std::string& file, const std::string& document,
+                     const DataContext& context) {
+  if (const std::string place = place_of_no_utf8(text); !place.empty())
+    context.warn(neon::text(file, ": ", document, document.empty() ? "" : ": ", place, " begins no UTF-8 character; ",
+                            "words are taken as they are: letters look otherwise in UTF-8"));
+}
+
 // "" as path where it is missing; then `looked_for` lists the places.
 FoundText find_text(const std::string& path, const TextFilesParams& params, const DataContext& context,
                     std::string& looked_for) {
@@ -68,6 +75,7 @@ FoundText find_text(const std::string& path, const TextFilesParams& params, cons
       const bool as_it_is = bytes || context.rules < kRulesOfMarks;
       const std::string_view text = as_it_is ? document.text : utf8_text(document.text, file);
       if (params.unit == name_of(TextUnit::character)) check_utf8(text, file, document.name);
+      if (params.unit == name_of(TextUnit::word)) warn_of_no_utf8(text, file, document.name, context);
       if (!text.empty() && !bytes && context.rules >= kRulesOfLines) end_line(to, params.unit);
       to += text;
     }

@@ -297,6 +297,29 @@ epochs: 40
         self.assertIn("c/b/2.txt: byte 3 (233), in line 1, begins no UTF-8 character; 1 text is no UTF-8",
                       self.neon("check", self.spec(classes, "c.yaml")).err)
 
+    def test_a_long_table_takes_time_by_its_length(self):
+        """A line's number is not counted from the start for each text: that would take minutes."""
+        self.write("long.csv", "text,label\n" + "a b,p\nc,n\n" * 50000)
+        self.assertIn("100000 training", self.neon("check", self.spec(SPEC % "long.csv", "l.yaml")).out)
+
+    def test_words_that_are_no_utf8_stay_those_of_the_run(self):
+        """A checkpoint has them byte by byte: the run goes on, and predict finds them in the vocabulary."""
+        rows = [(f"un film {word}".encode("latin-1"), label) for word, label in (("d\xe9j\xe0", "p"), ("\xe9t\xe9", "n"), ("bien", "p"), ("mal", "n"))]
+        self.write("l.csv", b"text,label\n" + b"".join(text + b"," + label.encode() + b"\n" for text, label in rows * 4))
+        self.write("l.txt", b"\n".join(text for text, _ in rows) * 40)
+        self.write("lines.txt", b"un film d\xe9j\xe0\n")
+        text = SPEC.replace("TextClasses: {path: %s, test: 0}", "Text: {path: l.txt, unit: words, steps: 4}") \
+            .replace("  - RecurrentMean\n", "  - LSTM: {output_size: 4}\n")
+        warned = ": byte 9 (233), in line 1, begins no UTF-8 character; "
+        for content, file in ((SPEC % "l.csv").replace("{path: l.csv", "{unit: words, path: l.csv"), "l.csv:2:1"), (text, "l.txt"):
+            begun = self.neon(self.spec(content, "l.yaml"), "-r", "1", "-e", "2", "-s", "whole")
+            self.assertRegex(begun.err, re.escape(f"warning: {file}{warned}") + ".*words are taken as they are: letters look otherwise in UTF-8\n")
+            self.neon("l.yaml", "-r", "1", "-e", "1", "-s", "part")
+            self.neon("resume", "part", "-e", "2")
+            self.assertEqual(support.tensors(self.path("whole"))[0], support.tensors(self.path("part"))[0])
+            if file != "l.txt":
+                self.assertNotIn("not in the vocabulary", self.neon("predict", "part", "lines.txt").err)
+
 
 if __name__ == "__main__":
     support.main()

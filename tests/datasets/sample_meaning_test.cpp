@@ -59,7 +59,9 @@ TEST_CASE("a meaning is read as it was written") {
   SampleMeaning of_labels = of_text;
   of_labels.label_of = LabelOf::sequence;
   of_labels.classes = 4, of_labels.target_steps = 9, of_labels.end_class = 3;
-  for (const SampleMeaning& meaning : {unlike_the_default(), of_text, of_table, of_labels, SampleMeaning()})
+  SampleMeaning of_bytes = of_text;
+  of_bytes.vocabulary.texts = {"<unk>", "\n", "caf\xe9"};  // Latin-1
+  for (const SampleMeaning& meaning : {unlike_the_default(), of_text, of_bytes, of_table, of_labels, SampleMeaning()})
     CHECK(read_meaning(write_meaning(meaning, "a folder")) == meaning);
   SampleMeaning odd;
   odd.class_names = {"\xff"};
