@@ -24,7 +24,7 @@ class TileKernel : public OperandsKernel {
     TileTables tables = of_.tables;
     const int64_t stored = std::min(of_.columns, 64), filter_width = of_.gradient ? stored : of_.depth;
     describe_planes(tables.inputs, of_.inputs, of_.dtype, at.a, of_.from, of_.rows, tables.pitch, of_.depth);
-    describe_planes(tables.results, of_.results, of_.dtype, at.c, of_.to, kSquareSide, kSquareSide, stored);
+    describe_planes(tables.results, of_.results, of_.dtype, at.c, of_.to, of_.stored_rows(), kSquareSide, stored);
     const Shape& w = of_.filters;
     const int64_t bytes = w[3] * int64_t(size_of(of_.dtype)), places = w[1] * w[2];
     describe(tables.filters, of_.dtype, at.b, {w[3], places, w[0]}, {bytes, places * bytes},

@@ -5,14 +5,16 @@
 //
 // 64 rows of a product are a square of 8 by 8 pixels. Its 8 rows of pixels lie a row of the halo apart, which is the
 // stride in the matrix's descriptor (PTX ISA, "Matrix Descriptor"). The permutation of shared memory follows the
-// address alone, so a square may begin at any pixel.
+// address alone, so a square may begin at any pixel. With 64 maps the maps may be the rows, and a strip of pixels the
+// columns.
 //
 // Windows that step by s > 1 see each s-th row and column: planes of the input, one for each remainder. A gradient has
 // planes of results instead. Outside of an array the copies read zeros and write nothing.
 //
 // The host writes before this text: T, kDepth channels of a halo, kColumns maps of a tile, kTurned (filters have the
-// maps last), kWide by kHigh squares of a tile, kHalos and kStages places for halos and filters, kBias with the type
-// Bias, kRelu, kAllMaps; multiply_add(sums, a, b, add), pair_of(x, y), and the numbers of Tables.
+// maps last), kWide by kHigh squares of a tile, or strips kStrip pixels high where that is not 0, stored kStripRows
+// rows at once, kHalos and kStages places for halos and filters, kBias with the type Bias, kRelu, kAllMaps;
+// multiply_add(sums, a, b, add), pair_of(x, y), and the numbers of Tables.
 constexpr int kConsumers = 256, kSide = 8, kPixelBytes = kDepth * 2;
 constexpr int kFilterWidth = kTurned ? (kColumns < 64 ? kColumns : 64) : kDepth;  // numbers of a row in shared memory
 constexpr int kFilterBytes = kDepth * kColumns * 2, kStored = kColumns < 64 ? kColumns : 64;
@@ -35,7 +37,7 @@ struct Tile {
   __device__ Tile(const Tables& of, int number) {
     map = number % of.along * kColumns, number /= of.along;
     column = number % of.across * kWide * kSide, number /= of.across;
-    row = number % of.down * kHigh * kSide, number /= of.down;
+    row = number % of.down * kHigh * (kStrip > 0 ? kStrip : kSide), number /= of.down;
     plane = number % of.planes, image = number / of.planes;
   }
 };
@@ -54,6 +56,20 @@ struct Shared {
   __device__ u32 filter_came(int i) const { return barriers + 8 * (2 * kHalos + i); }
   __device__ u32 filter_left(int i) const { return barriers + 8 * (2 * kHalos + kStages + i); }
 };
+
+// Filters of channels k to k + 15 of a halo's.
+__device__ u64 filters_at(u32 place, int k) {
+  return kTurned
+             ? matrix_at<kFilterWidth * 2>(place + k * kFilterWidth * 2, 16 * kFilterWidth, kDepth * kFilterWidth * 2)
+             : matrix_at<kPixelBytes>(place + k * 2, 8 * kPixelBytes);
+}
+// The threads of a half wait for each other.
+__device__ void meet(int half) { asm volatile("bar.sync %0, 128;" ::"r"(1 + half) : "memory"); }
+__device__ float bias_of(const Bias* bias, int map) {
+  return kBias && map < kAllMaps ? get<float, Bias>(bias, map) : 0;
+}
+// relu keeps NaN.
+__device__ float finished(float sum) { return kRelu && sum < 0 ? 0 : sum; }
 
 // One thread, which brings what the others multiply: halos one ahead where there are places for two.
 struct Producer {
@@ -107,88 +123,38 @@ struct Producer {
   }
 };
 
-// Half of the block's threads, which multiply kMine squares of each tile from kFirst on.
+// What half of the block's threads make of each tile: kMine squares from `begin` on. Pixels are the rows of a product.
 template <int kMine, int kFirst>
-struct Consumer {
+struct Squares {
   const Tables& of;
-  const Shared& shared;
   const Bias* const bias;
-  const int half = threadIdx.x / 128, lane = threadIdx.x % 32;
-  const bool first = threadIdx.x % 128 == 0;
-  const int begin;  // square
+  const int half, begin, lane = threadIdx.x % 32;
   float sums[kMine][kColumns / 2];
-  Ring<kHalos> halo;
-  Ring<kStages> stage;
 
-  __device__ Consumer(const Tables& tables, const Shared& places, const Bias* offsets)
-      : of(tables), shared(places), bias(offsets), begin(kFirst < 0 ? half * kMine : kFirst) {}
+  __device__ Squares(const Tables& tables, const Bias* offsets, int which)
+      : of(tables), bias(offsets), half(which), begin(kFirst < 0 ? which * kMine : kFirst) {}
 
   // Bytes from the halo's first pixel to a square's.
   __device__ u32 square(int i) const {
     return ((begin + i) / kWide * kSide * of.pitch + (begin + i) % kWide * kSide) * kPixelBytes;
   }
 
-  __device__ void multiply(u32 pixel, bool add) {
-    wait(shared.filter_came(stage.at), stage.phase);
-    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+  __device__ void multiply(u32 pixel, u32 filters, bool add) {
 #pragma unroll
     for (int k = 0; k < kDepth; k += 16) {
-      const u32 at = shared.filter(stage.at);
-      const u64 b =
-          kTurned ? matrix_at<kFilterWidth * 2>(at + k * kFilterWidth * 2, 16 * kFilterWidth, kDepth * kFilterWidth * 2)
-                  : matrix_at<kPixelBytes>(at + k * 2, 8 * kPixelBytes);
+      const u64 b = filters_at(filters, k);
 #pragma unroll
       for (int i = 0; i < kMine; ++i)
         multiply_add(sums[i], matrix_at<kPixelBytes>(pixel + square(i) + k * 2, of.pitch * kPixelBytes), b,
                      add || k > 0);
     }
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
   }
-
-  // All products of a tile. Places are given back when the product after theirs has begun.
-  __device__ void multiply_tile(const Tile& tile) {
-    int halo_left = -1, stage_left = -1;
-    bool add = false;
-    const auto give_back = [&] {
-      if (first && stage_left >= 0) arrive(shared.filter_left(stage_left));
-      if (first && halo_left >= 0) arrive(shared.halo_left(halo_left));
-      halo_left = -1;
-    };
-    for (int p = of.parts_of[tile.plane]; p < of.parts_of[tile.plane + 1]; ++p)
-      for (int piece = 0; piece < of.pieces; ++piece) {
-        const Part& now = of.parts[p];
-        wait(shared.halo_came(halo.at), halo.phase);
-        for (int i = 0; i < now.places; ++i) {
-          multiply(shared.halo(halo.at) + (of.places[now.first + i] >> 16) * kPixelBytes, add);
-          add = true;
-          asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
-          give_back();
-          stage_left = stage.at;
-          stage.next();
-        }
-        halo_left = halo.at;
-        halo.next();
-        if (kHalos > 1) continue;
-        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-        give_back();
-        stage_left = -1;
-      }
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-    give_back();
-  }
-
-  __device__ void meet() { asm volatile("bar.sync %0, 128;" ::"r"(1 + half) : "memory"); }
 
   // Lane 4 g + i has numbers 2 i and 2 i + 1 of rows g and g + 8 of its warp's 16, in each 8 columns.
   __device__ void take_biases(float (&out)[kStored / 4], int map) const {
 #pragma unroll
-    for (int i = 0; i < kStored / 4; ++i) {
-      const int at = map + i / 2 * 8 + lane % 4 * 2 + i % 2;
-      out[i] = kBias && at < kAllMaps ? get<float, Bias>(bias, at) : 0;
-    }
+    for (int i = 0; i < kStored / 4; ++i) out[i] = bias_of(bias, map + i / 2 * 8 + lane % 4 * 2 + i % 2);
   }
-  // relu keeps NaN.
-  __device__ static float finished(float sum) { return kRelu && sum < 0 ? 0 : sum; }
 
   // Columns from `from` on of a square, rounded, to shared memory: four 8 by 8 matrices at a time.
   __device__ void put(const float (&of_square)[kColumns / 2], int from, const float (&biases)[kStored / 4], u32 to) {
@@ -209,8 +175,8 @@ struct Consumer {
     }
   }
 
-  __device__ void store_tile(const Tile& tile) {
-    const u32 to = shared.answers + half * kStoredBytes;
+  __device__ void store_tile(const Tile& tile, u32 to) {
+    const bool first = threadIdx.x % 128 == 0;
 #pragma unroll
     for (int from = 0; from < kColumns; from += kStored) {
       float biases[kStored / 4];
@@ -218,10 +184,10 @@ struct Consumer {
 #pragma unroll
       for (int i = 0; i < kMine; ++i) {
         if (first) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");  // what was stored before has left
-        meet();
+        meet(half);
         put(sums[i], from, biases, to);
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-        meet();
+        meet(half);
         const int square = begin + i;
         if (first)
           store(of.results[tile.plane], to, tile.map + from, tile.column + square % kWide * kSide,
@@ -229,16 +195,139 @@ struct Consumer {
       }
     }
   }
+};
+
+// What half of the block's threads make of each tile: a strip, 8 pixels wide and kTall high. Maps are the rows of a
+// product and the pixels its columns: with 64 maps, each number read from shared memory
+// then takes part in more products.
+template <int kTall>
+struct Strip {
+  static constexpr int kRows = kStripRows, kBoxBytes = kRows * kSide * 128;  // of a box that is stored
+  const Tables& of;
+  const Bias* const bias;
+  const int half, lane = threadIdx.x % 32, first_map = threadIdx.x % 128 / 32 * 16;
+  float sums[kTall * 4];
+
+  __device__ Strip(const Tables& tables, const Bias* offsets, int which) : of(tables), bias(offsets), half(which) {}
+  __device__ int row() const { return half / kWide * kTall; }
+  __device__ int column() const { return half % kWide * kSide; }
+
+  __device__ void multiply(u32 pixel, u32 filters, bool add) {
+    pixel += (row() * of.pitch + column()) * kPixelBytes;
+#pragma unroll
+    for (int k = 0; k < kDepth; k += 16)
+      multiply_add(sums, filters_at(filters, k), matrix_at<kPixelBytes>(pixel + k * 2, of.pitch * kPixelBytes),
+                   add || k > 0);
+  }
+
+  // Lane 4 g + i has maps g and g + 8 of its warp's 16, of pixels 2 i and 2 i + 1 of each row. Matrices of 8 maps and a
+  // row of pixels are turned as they are stored.
+  __device__ void put(int from, float low, float high, u32 to) const {
+#pragma unroll
+    for (int y = 0; y < kRows; y += 2) {
+      u32 words[4];
+#pragma unroll
+      for (int m = 0; m < 4; ++m) {
+        const int at = (from + y + m / 2) * 4 + m % 2 * 2;
+        const float offset = m % 2 ? high : low;
+        words[m] = pair_of(finished(sums[at] + offset), finished(sums[at + 1] + offset));
+      }
+      const int x = lane % 8, pixel = (y + lane / 16) * kSide + x, pack = first_map / 8 + lane / 8 % 2;
+      asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to + pixel * 128 +
+                                                                                                  (pack ^ x) * 16),
+                   "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3])
+                   : "memory");
+    }
+  }
+
+  // Boxes take turns in two places.
+  __device__ void store_tile(const Tile& tile, u32 to) {
+    const bool first = threadIdx.x % 128 == 0;
+    const int map = tile.map + first_map + lane / 4;
+    const float low = bias_of(bias, map), high = bias_of(bias, map + 8);
+#pragma unroll
+    for (int y = 0; y < kTall; y += kRows) {
+      const u32 box = to + y / kRows % 2 * kBoxBytes;
+      // What was stored there has left. The last box of a tile may have lain where the next tile begins.
+      if (first && y == 0) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+      if (first && y > 0) asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
+      meet(half);
+      put(y, low, high, box);
+      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+      meet(half);
+      if (first) store(of.results[tile.plane], box, tile.map, tile.column + column(), tile.row + row() + y, tile.image);
+    }
+  }
+};
+
+// Half of the block's threads, which multiply and store their part of each tile: Squares, or a Strip.
+template <typename Share>
+struct Consumer {
+  const Tables& of;
+  const Shared& shared;
+  const int half = threadIdx.x / 128;
+  const bool first = threadIdx.x % 128 == 0;
+  Share mine;
+  Ring<kHalos> halo;
+  Ring<kStages> stage;
+
+  __device__ Consumer(const Tables& tables, const Shared& places, const Bias* bias)
+      : of(tables), shared(places), mine(tables, bias, half) {}
+
+  // All products of a tile. Places are given back when the product after theirs has begun.
+  __device__ void multiply_tile(const Tile& tile) {
+    int halo_left = -1, stage_left = -1;
+    bool add = false;
+    const auto give_back = [&] {
+      if (first && stage_left >= 0) arrive(shared.filter_left(stage_left));
+      if (first && halo_left >= 0) arrive(shared.halo_left(halo_left));
+      halo_left = -1;
+    };
+    for (int p = of.parts_of[tile.plane]; p < of.parts_of[tile.plane + 1]; ++p)
+      for (int piece = 0; piece < of.pieces; ++piece) {
+        const Part& now = of.parts[p];
+        wait(shared.halo_came(halo.at), halo.phase);
+        for (int i = 0; i < now.places; ++i) {
+          wait(shared.filter_came(stage.at), stage.phase);
+          asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+          mine.multiply(shared.halo(halo.at) + (of.places[now.first + i] >> 16) * kPixelBytes, shared.filter(stage.at),
+                        add);
+          asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+          add = true;
+          asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+          give_back();
+          stage_left = stage.at;
+          stage.next();
+        }
+        halo_left = halo.at;
+        halo.next();
+        if (kHalos > 1) continue;
+        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+        give_back();
+        stage_left = -1;
+      }
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    give_back();
+  }
 
   __device__ void run() {
     for (int number = blockIdx.x; number < of.tiles; number += gridDim.x) {
       const Tile tile(of, number);
       multiply_tile(tile);
-      store_tile(tile);
+      mine.store_tile(tile, shared.answers + half * kStoredBytes);
     }
     if (first) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
   }
 };
+
+template <int kTall>
+__device__ __forceinline__ void consume(const Tables& tables, const Shared& shared, const Bias* bias) {
+  constexpr int kSquares = kWide * kHigh, kMost = (kSquares + 1) / 2;
+  if constexpr (kTall > 0) Consumer<Strip<kTall>>(tables, shared, bias).run();
+  else if constexpr (kSquares % 2 == 0) Consumer<Squares<kMost, -1>>(tables, shared, bias).run();
+  else if (threadIdx.x < 128) Consumer<Squares<kMost, 0>>(tables, shared, bias).run();
+  else Consumer<Squares<kSquares - kMost, kMost>>(tables, shared, bias).run();
+}
 
 extern "C" __global__ void __launch_bounds__(kConsumers + 32, 1)
     kernel(const __grid_constant__ Tables tables, const Bias* bias) {
@@ -250,12 +339,6 @@ extern "C" __global__ void __launch_bounds__(kConsumers + 32, 1)
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
   __syncthreads();
-  constexpr int kSquares = kWide * kHigh, kMost = (kSquares + 1) / 2;
-  if (threadIdx.x == kConsumers) {
-    Producer{tables, shared}.run();
-  } else if (threadIdx.x < kConsumers) {
-    if constexpr (kSquares % 2 == 0) Consumer<kMost, -1>(tables, shared, bias).run();
-    else if (threadIdx.x < 128) Consumer<kMost, 0>(tables, shared, bias).run();
-    else Consumer<kSquares - kMost, kMost>(tables, shared, bias).run();
-  }
+  if (threadIdx.x == kConsumers) Producer{tables, shared}.run();
+  else if (threadIdx.x < kConsumers) consume<kStrip>(tables, shared, bias);
 }

@@ -19,9 +19,10 @@ namespace {
 constexpr int kMostFilterPlaces = 8, kLeastFilterPlaces = 3;
 // Sums of a thread: more would not fit its registers.
 constexpr int kMostSumsOfTile = 128;
+constexpr int kMostStrip = 32;  // rows of 8 pixels: a product has 256 columns at most
 
-// Parts, places and the halo's size for tiles of c.wide by c.high squares. False where the tables or a copy have no
-// room, or where nothing makes some plane of results.
+// Parts, places and the halo's size for tiles of c.wide by c.high squares or strips. False where the tables or a copy
+// have no room, or where nothing makes some plane of results.
 bool set_parts(TileConvolution& c, const std::vector<TileMeeting>& meetings) {
   TileTables& t = c.tables;
   int64_t tall = 0, broad = 0;
@@ -47,7 +48,7 @@ bool set_parts(TileConvolution& c, const std::vector<TileMeeting>& meetings) {
     if (t.parts_of[to] == parts) return false;
   }
   t.parts_of[t.planes] = parts;
-  t.pitch = int(c.wide * kSquareSide + broad), c.rows = int(c.high * kSquareSide + tall);
+  t.pitch = int(c.tile_width() + broad), c.rows = int(c.tile_height() + tall);
   if (t.pitch > kMostOfBox || c.rows > kMostOfBox) return false;
   t.pixels = t.pitch * c.rows;
   for (size_t i = 0; i < in_order.size(); ++i) {
@@ -66,7 +67,7 @@ std::pair<int64_t, int64_t> size_of_plane(const Shape& shape, const std::vector<
 void set_tiles(TileConvolution& c) {
   TileTables& t = c.tables;
   const auto [height, width] = size_of_plane(c.to, c.results);
-  t.across = int(quotient_up(width, c.wide * kSquareSide)), t.down = int(quotient_up(height, c.high * kSquareSide));
+  t.across = int(quotient_up(width, c.tile_width())), t.down = int(quotient_up(height, c.tile_height()));
   t.along = int(quotient_up(c.to[3], c.columns)), t.pieces = int(quotient_up(c.from[3], c.depth));
   t.tiles = int(t.across * t.down * t.along * t.planes * c.to[0]);
 }
@@ -79,13 +80,15 @@ bool set_places(TileConvolution& c) {
   return false;
 }
 
-// Cycles that the kernel takes, about, as seen on an H200: a block multiplies 2048 pairs of numbers in a cycle, and
-// half as many with 32 columns; it brings 30 bytes from the cache, and ends a tile with some stores.
+// Cycles that the kernel takes, about, as seen on an H200: a block multiplies 1800 pairs of numbers in a cycle, and
+// fewer with 64 or 32 columns that are no strip, where shared memory is the bound; it brings 30 bytes from the cache,
+// and ends a tile with some stores.
 double cycles(const TileConvolution& c, int processors) {
   const TileTables& t = c.tables;
-  const double squares = c.wide * c.high, depth = double(t.pieces) * c.depth;
+  const double squares = double(c.tile_width() * c.tile_height()) / 64, depth = double(t.pieces) * c.depth;
   const double places = double(c.filters[1] * c.filters[2]) / t.planes, parts = double(t.parts_of[t.planes]) / t.planes;
-  const double multiplied = squares * 64 * c.columns * places * depth / (c.columns < 64 ? 900 : 1800);
+  const double rate = c.columns < 64 ? 900 : c.columns > 64 || c.strip > 0 ? 1800 : 1300;
+  const double multiplied = squares * 64 * c.columns * places * depth / rate;
   const double brought = (t.pixels * parts + c.columns * places) * depth * 2 / 30;
   const double ended = 1500 + squares * c.columns * 4;
   const double with_one_halo = c.halos == 1 ? 1000 * parts * t.pieces : 0;
@@ -99,12 +102,17 @@ bool choose_tile(TileConvolution& c, const std::vector<TileMeeting>& meetings, i
   c.depth = tile_depth(c.from[3]);
   c.columns = c.to[3] <= 32 ? 32 : c.to[3] <= 64 ? 64 : 128;
   const int most = 2 * std::min(4, kMostSumsOfTile / (c.columns / 2));  // squares of two halves of the block
+  const auto try_tile = [&] {
+    if (!set_parts(c, meetings) || !set_places(c)) return;
+    set_tiles(c);
+    if (const double took = cycles(c, processors); took < least) least = took, best = c;
+  };
   for (c.wide = 1; c.wide <= most; ++c.wide)
-    for (c.high = 1; c.wide * c.high <= most; ++c.high) {
-      if (c.wide * c.high < 2 || !set_parts(c, meetings) || !set_places(c)) continue;
-      set_tiles(c);
-      if (const double took = cycles(c, processors); took < least) least = took, best = c;
-    }
+    for (c.high = 1; c.wide * c.high <= most; ++c.high)
+      if (c.wide * c.high > 1) try_tile();
+  if (c.columns == 64)
+    for (c.strip = kStripRows; c.strip <= kMostStrip; c.strip += kStripRows)
+      for (c.wide = 1; c.wide <= 2; ++c.wide) c.high = 3 - c.wide, try_tile();
   if (least == std::numeric_limits<double>::infinity()) return false;
   c = best;
   return true;
@@ -133,8 +141,8 @@ std::optional<TileConvolution> TileConvolution::of(const LoweredKernel& kernel, 
 
 double TileConvolution::filled() const {
   const auto [height, width] = size_of_plane(to, results);
-  const int64_t squares = int64_t(tables.across) * wide * tables.down * high, maps = int64_t(tables.along) * columns;
-  const int64_t wanted = height * width * to[3], made = squares * kSquareSide * kSquareSide * maps;
+  const int64_t pixels = tables.across * tile_width() * tables.down * tile_height(), maps = tables.along * columns;
+  const int64_t wanted = height * width * to[3], made = pixels * maps;
   return double(wanted) / double(made);
 }
 
@@ -148,10 +156,12 @@ std::string TileConvolution::source() const {
   const auto flag = [](bool is) { return is ? "true" : "false"; };
   return text(source_head(), "typedef ", type, " T;\ntypedef ", device_type(bias.value_or(DType::f32)),
               " Bias;\nconstexpr int kDepth = ", depth, ", kColumns = ", columns, ", kWide = ", wide,
-              ", kHigh = ", high, ", kHalos = ", halos, ", kStages = ", stages, ", kAllMaps = ", to[3],
-              ", kMostPlanes = ", kMostPlanes, ", kMostPlaces = ", kMostPlaces,
-              ";\nconstexpr bool kTurned = ", flag(gradient), ", kBias = ", flag(bias.has_value()),
-              ", kRelu = ", flag(relu), ";\n", pair_text(dtype), multiply_add_text(dtype, columns, false, gradient),
+              ", kHigh = ", high, ", kStrip = ", strip, ", kStripRows = ", kStripRows, ", kHalos = ", halos,
+              ", kStages = ", stages, ", kAllMaps = ", to[3], ", kMostPlanes = ", kMostPlanes,
+              ", kMostPlaces = ", kMostPlaces, ";\nconstexpr bool kTurned = ", flag(gradient),
+              ", kBias = ", flag(bias.has_value()), ", kRelu = ", flag(relu), ";\n", pair_text(dtype),
+              multiply_add_text(dtype, strip > 0 ? strip * kSquareSide : columns, strip > 0 && gradient,
+                                strip == 0 && gradient),
               std::string_view(tensor_copies_text, tensor_copies_text_size),
               std::string_view(tile_convolution_text, tile_convolution_text_size));
 }

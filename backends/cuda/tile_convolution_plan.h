@@ -29,12 +29,18 @@ struct TileTables {
   unsigned places[kMostPlaces];
 };
 
+constexpr int64_t kStripRows = 4;  // of a strip that are stored at once; strips are multiples of it
+
 struct TileConvolution {
   // None where fits_tiles() says no, or halos do not fit.
   static std::optional<TileConvolution> of(const LoweredKernel& kernel, const Graph& graph, int arch, int processors);
 
   int64_t halo_bytes() const { return (int64_t(tables.pixels) * depth * 2 + 1023) / 1024 * 1024; }
   int64_t shared_bytes() const;
+  int64_t tile_width() const { return wide * kSquareSide; }
+  int64_t tile_height() const { return high * (strip > 0 ? strip : kSquareSide); }
+  // Rows of pixels that are stored at once.
+  int64_t stored_rows() const { return strip > 0 ? kStripRows : kSquareSide; }
   std::string source() const;
   // The share of the products that make a result, others being beside the images.
   double filled() const;
@@ -45,7 +51,8 @@ struct TileConvolution {
   Shape from, to, filters;  // (N,H,W,C), (N,P,Q,K), or both the other way round; (K,R,S,C)
   std::vector<Plane> inputs, results;
   int depth = 64, columns = 64;  // channels of a halo, maps of a tile
-  int wide = 1, high = 1;        // squares of a tile
+  int wide = 1, high = 1;        // squares of a tile, or strips
+  int strip = 0;                 // pixels that a strip is high; 0: tiles are of squares
   int halos = 2, stages = 3;     // places in shared memory
   int rows = 0;                  // of a halo
   TileTables tables{};

@@ -58,11 +58,11 @@ std::vector<int> by_tables(const TileConvolution& c) {
   std::vector<int> out(size_t(c.to[1] * c.to[2]), -1000);
   for (int plane = 0; plane < t.planes; ++plane)
     for (int tile = 0; tile < t.across * t.down; ++tile)
-      for (int pixel = 0; pixel < c.wide * c.high * 64; ++pixel) {
-        // A square's 8 rows lie a row of the halo apart.
-        const int square = pixel / 64, row = square / c.wide * 8 + pixel % 64 / 8,
-                  column = square % c.wide * 8 + pixel % 8;
-        const int first_row = tile / t.across * c.high * 8, first_column = tile % t.across * c.wide * 8;
+      for (int pixel = 0; pixel < c.tile_width() * c.tile_height(); ++pixel) {
+        // Rows of a square or of a strip lie a row of the halo apart.
+        const int row = pixel / int(c.tile_width()), column = pixel % int(c.tile_width());
+        const int first_row = tile / t.across * int(c.tile_height()),
+                  first_column = tile % t.across * int(c.tile_width());
         int64_t y, x;
         if (!find_pixel(c.to, c.results[size_t(plane)], first_row + row, first_column + column, y, x)) continue;
         int sum = 0;
