@@ -198,6 +198,82 @@ __device__ __forceinline__ void depthwise_data(const R (&filter)[kTaps][kWidth],
   awaited.end();
 }
 
+// The products of pixel x, in column t of the v-th row that is the first of a window's, with those numbers of y that
+// saw it: y has the last rows of the results' gradient, the newest in place `newest`.
+template <typename Case, typename R, int kOpen, int kSeeing, int kTaps, int kWidth>
+__device__ __forceinline__ void multiply_pixel(const R (&y)[kOpen][kSeeing][kWidth], int newest, int v, int t,
+                                               const R (&x)[kWidth], const R (&filter)[kTaps][kWidth],
+                                               R (&sums)[kWidth], R (&of_filter)[kTaps][kWidth]) {
+#pragma unroll
+  for (int k = 0; k < kOpen; ++k) {
+    const int r = v + k * Case::row_stride;
+    if (r >= Case::filter_rows) continue;
+#pragma unroll
+    for (int j = 0; j < kSeeing; ++j) {
+      const int s = t - (j - kColumnsBefore<Case>)*Case::column_stride;
+      if (s < 0 || s >= Case::filter_columns) continue;
+      const R(&numbers)[kWidth] = y[(newest - k + kOpen) % kOpen][j];
+#pragma unroll
+      for (int e = 0; e < kWidth; ++e) {
+        sums[e] += numbers[e] * filter[r * Case::filter_columns + s][e];
+        of_filter[r * Case::filter_columns + s][e] += numbers[e] * x[e];
+      }
+    }
+  }
+}
+
+// Both gradients. at(p, j) and give are those of depthwise_data; at_x(p, v, t) is the place of column t in the image,
+// of the v-th row that is the first of row p's windows. Adds the gradient of the filter to `of_filter`. Rows of the
+// results' gradient stay in registers while rows of the image see them, so that both arrays are read once.
+template <typename Case, typename Packed, typename R, int kTaps, int kWidth, typename At, typename AtX, typename Give>
+__device__ __forceinline__ void depthwise_both(const R (&filter)[kTaps][kWidth], R (&of_filter)[kTaps][kWidth],
+                                               int first, int ends, void* room, At at, AtX at_x, Give give) {
+  constexpr int kOpen = kOpenRows<Case>, kSeeing = kSeeingColumns<Case>,
+                kPacks = kSeeing + Case::row_stride * Case::strip;
+  R y[kOpen][kSeeing][kWidth];
+#pragma unroll
+  for (int a = 0; a < kOpen; ++a)
+#pragma unroll
+    for (int j = 0; j < kSeeing; ++j)
+#pragma unroll
+      for (int e = 0; e < kWidth; ++e) y[a][j][e] = R(0);
+  Awaited<Packed, kPacks, Case::ahead> awaited(room);
+  const auto ask = [&](int group) {
+    Place places[kPacks];
+#pragma unroll
+    for (int j = 0; j < kSeeing; ++j) places[j] = at(group, j);
+#pragma unroll
+    for (int k = kSeeing; k < kPacks; ++k)
+      places[k] = at_x(group, (k - kSeeing) / Case::strip, (k - kSeeing) % Case::strip);
+    awaited.ask(places);
+  };
+#pragma unroll
+  for (int k = 0; k < Case::ahead; ++k) ask(first - (kOpen - 1) + k);
+  for (int begin = first - (kOpen - 1); begin < ends; begin += kOpen) {
+#pragma unroll
+    for (int a = 0; a < kOpen; ++a) {
+      const int group = begin + a;
+      if (group >= ends) break;
+      Packed now[kPacks];
+      awaited.take(now);
+      ask(group + Case::ahead);
+#pragma unroll
+      for (int j = 0; j < kSeeing; ++j) unpack<R>(now[j], y[a][j]);
+      if (group < first) continue;
+#pragma unroll
+      for (int v = 0; v < Case::row_stride; ++v)
+#pragma unroll
+        for (int t = 0; t < Case::strip; ++t) {
+          R x[kWidth], sums[kWidth] = {};
+          unpack<R>(now[kSeeing + v * Case::strip + t], x);
+          multiply_pixel<Case>(y, a, v, t, x, filter, sums, of_filter);
+          give(group, v, t, sums);
+        }
+    }
+  }
+  awaited.end();
+}
+
 // Adds the gradient of the filter to `sums`: at(r, j) as of the convolution, and at_y(p, t) is a place in the results'
 // gradient.
 template <typename Case, typename Packed, typename R, int kTaps, int kWidth, typename At, typename AtY>

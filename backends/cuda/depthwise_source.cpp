@@ -14,11 +14,14 @@ namespace {
 
 constexpr int64_t kMostPlaces = 7;  // of a filter along an axis
 constexpr int64_t kMostStride = 3;
-constexpr int64_t kMostRegisters = 114;  // of 128, for sums, filters and what is read
-constexpr int64_t kRowsOfStart = 2;      // in whose time a thread reads its filters
-constexpr int64_t kAhead = 2;            // groups of rows that are asked for before they are taken
-constexpr int64_t kLeastCopy = 4;        // bytes of a copy to shared memory
-constexpr int64_t kShareOfSet = 16;      // shares of a filter's gradient that one block adds up
+constexpr int64_t kMostRegisters = 114;              // of 128, for sums, filters and what is read
+constexpr int64_t kRowsOfStart = 2;                  // in whose time a thread reads its filters
+constexpr int64_t kAhead = 2;                        // groups of rows that are asked for before they are taken
+constexpr int64_t kMostInt = 1 << 30;                // the largest place of an array that is computed as an int
+constexpr int64_t kRowsBeside = 16;                  // of an image, so many rows beside it are asked for at most
+constexpr int64_t kLeastCopy = 4;                    // bytes of a copy to shared memory
+constexpr int64_t kLeastWidth = 2, kLeastStrip = 2;  // of a thread that makes both gradients
+constexpr int64_t kShareOfSet = 16;                  // shares of a filter's gradient that one block adds up
 
 struct Shapes {
   const Shape &x, &w, &y;
@@ -36,9 +39,39 @@ Windows windows_of(const LoweredKernel& kernel, const Shapes& shapes) {
   return windows_of(kernel.attributes, {shapes.w.begin() + 1, shapes.w.end() - 1});
 }
 
-class DepthwiseWriter {
+int64_t open_rows(const Windows& windows) { return quotient_up(windows.size[0], windows.strides[0]); }
+
+// Columns of the results' gradient that see a strip of the image.
+int64_t seeing_columns(const Windows& windows, int64_t strip) {
+  const int64_t stride = windows.strides[1];
+  return (windows.size[1] - 1) / stride + (strip - 1) / stride + 1;
+}
+
+// Packs that a thread reads of a group of rows.
+int64_t packs_of_group(const LoweredKernel& kernel, const Windows& windows, int64_t strip) {
+  const int64_t of_image = windows.strides[0] * ((strip - 1) * windows.strides[1] + windows.size[1]);
+  if (kernel.convolution() == ConvolutionKind::forward) return of_image;
+  if (kernel.convolution() == ConvolutionKind::by_filters) return of_image + strip;
+  const bool both = kernel.takes(Attachment::Kind::filters);
+  return seeing_columns(windows, strip) + (both ? windows.strides[0] * strip : 0);
+}
+
+// Registers for what a thread keeps of so many channels and columns: sums, filters, and what it has read of a group of
+// rows and of the next. Both gradients also need rows of the results' gradient, and sums of the filter's.
+int64_t registers(const LoweredKernel& kernel, const Windows& windows, int64_t width, int64_t strip,
+                  int64_t bytes_of_pack) {
+  const bool to_image = kernel.convolution() == ConvolutionKind::by_input;
+  const int64_t places = windows.size[0] * windows.size[1];
+  const int64_t read = 2 * packs_of_group(kernel, windows, strip) * quotient_up(bytes_of_pack, 4);
+  if (kernel.takes(Attachment::Kind::filters))
+    return (open_rows(windows) * seeing_columns(windows, strip) + 2 * places) * width + read;
+  return open_rows(windows) * (to_image ? windows.strides[0] : 1) * strip * width + places * width + read;
+}
+
+// How a kernel spreads over threads: the channels and columns of a thread, and how far ahead it reads.
+class DepthwisePlan {
  public:
-  DepthwiseWriter(const LoweredKernel& kernel, SourceContext& context)
+  DepthwisePlan(const LoweredKernel& kernel, SourceContext& context)
       : kernel_(kernel),
         shapes_(shapes_of(kernel, context.lowered.graph)),
         windows_(windows_of(kernel, shapes_)),
@@ -48,47 +81,19 @@ class DepthwiseWriter {
     choose_ahead(context.arch);
   }
 
-  Source run() {
-    const ConvolutionKind kind = kernel_.convolution();
-    std::string body = text("  void* const room = ", room_bytes_ ? "shared_memory" : "nullptr", ";\n");
-    if (room_bytes_) body = "  extern __shared__ uint4 shared_memory[];\n" + body;
-    body += kind == ConvolutionKind::forward ? convolution() : to_image() ? data_gradient() : filter_gradient();
-    const std::string sizes =
-        text("struct Case {\n  static constexpr int filter_rows = ", windows_.size[0],
-             ", filter_columns = ", windows_.size[1], ", row_stride = ", windows_.strides[0],
-             ", column_stride = ", windows_.strides[1], ", strip = ", strip_, ", ahead = ", ahead_, ";\n};\n");
-    Source out = kernel_source(code_, DType::f32, std::string(depthwise_text, depthwise_text_size) + sizes, body,
-                               blocks_, text("kThreads, ", kBlocksOfProcessor));
-    out.partial_bytes = partial_bytes_;
-    out.tickets = tickets_;
-    out.shared_bytes = room_bytes_;
-    return out;
-  }
-
- private:
+ protected:
   int64_t images() const { return shapes_.x[0]; }
   int64_t packs() const { return shapes_.x.back() / width_; }
   int64_t places() const { return windows_.size[0] * windows_.size[1]; }
   int64_t numbers() const { return places() * width_; }
 
   bool to_image() const { return kernel_.convolution() == ConvolutionKind::by_input; }
-  int64_t open_rows() const { return quotient_up(windows_.size[0], windows_.strides[0]); }
+  bool both() const { return kernel_.takes(Attachment::Kind::filters); }
+  int64_t open_rows() const { return cuda::open_rows(windows_); }
 
   int64_t pack_bytes(int64_t width) const { return width * int64_t(size_of(code_.type(kernel_.inputs[0]).dtype)); }
 
-  // Packs that a thread reads of a group of rows.
-  int64_t packs_of_group(int64_t strip) const {
-    const int64_t stride = windows_.strides[1], seen = (strip - 1) * stride + windows_.size[1];
-    if (to_image()) return (windows_.size[1] - 1) / stride + (strip - 1) / stride + 1;
-    return windows_.strides[0] * seen + (kernel_.convolution() == ConvolutionKind::by_filters ? strip : 0);
-  }
-
-  // Registers for what a thread keeps of so many channels and columns: sums, filters, and what it has read of a group
-  // of rows and of the next.
-  int64_t registers(int64_t width, int64_t strip) const {
-    const int64_t sums = open_rows() * (to_image() ? windows_.strides[0] : 1) * strip * width;
-    return sums + places() * width + 2 * packs_of_group(strip) * quotient_up(pack_bytes(width), 4);
-  }
+  int64_t packs_of_group(int64_t strip) const { return cuda::packs_of_group(kernel_, windows_, strip); }
 
   // As many neighbouring channels and columns as registers hold.
   void choose_width_and_strip() {
@@ -97,7 +102,9 @@ class DepthwiseWriter {
     for (const int64_t width : {4, 2, 1})
       for (const int64_t columns : {4, 2}) {
         width_ = width, strip_ = quotient_up(columns, stride) * stride;
-        if (width <= most && channels % width == 0 && registers(width_, strip_) <= kMostRegisters) return;
+        if (width <= most && channels % width == 0 &&
+            registers(kernel_, windows_, width_, strip_, pack_bytes(width_)) <= kMostRegisters)
+          return;
       }
   }
 
@@ -127,6 +134,49 @@ class DepthwiseWriter {
   }
   int64_t threads_at_once() const { return kThreads * kBlocksOfProcessor * processors_; }
 
+  // Rows and columns of the image's gradient are counted from the first at or before 0 that is the first of a
+  // window's.
+  int64_t above() const { return windows_.before[0] % windows_.strides[0]; }
+  int64_t beside() const { return windows_.before[1] % windows_.strides[1]; }
+  int64_t groups() const { return quotient_up(shapes_.x[1] + above(), windows_.strides[0]); }
+  int64_t first_group() const { return windows_.before[0] / windows_.strides[0]; }
+  int64_t strips_of_image() const { return quotient_up(shapes_.x[2] + beside(), strip_); }
+  std::string row_of_image() const { return text("p * ", windows_.strides[0], " - ", windows_.before[0], " + v"); }
+  std::string column_of_image() const { return text("strip * ", strip_, " - ", beside()); }
+
+  const LoweredKernel& kernel_;
+  const Shapes shapes_;
+  const Windows windows_;
+  CodeText code_;
+  const int64_t processors_;
+  int width_ = 1, tickets_ = 1;
+  int64_t ahead_ = 1, room_bytes_ = 0, strip_ = 1, strips_ = 1, rows_ = 1, shares_ = 1, blocks_ = 1;
+  size_t partial_bytes_ = 0;
+};
+
+class DepthwiseWriter : DepthwisePlan {
+ public:
+  using DepthwisePlan::DepthwisePlan;
+
+  Source run() {
+    const ConvolutionKind kind = kernel_.convolution();
+    std::string body = text("  void* const room = ", room_bytes_ ? "shared_memory" : "nullptr", ";\n");
+    if (room_bytes_) body = "  extern __shared__ uint4 shared_memory[];\n" + body;
+    if (both()) body += both_gradients();
+    else body += kind == ConvolutionKind::forward ? convolution() : to_image() ? data_gradient() : filter_gradient();
+    const std::string sizes =
+        text("struct Case {\n  static constexpr int filter_rows = ", windows_.size[0],
+             ", filter_columns = ", windows_.size[1], ", row_stride = ", windows_.strides[0],
+             ", column_stride = ", windows_.strides[1], ", strip = ", strip_, ", ahead = ", ahead_, ";\n};\n");
+    Source out = kernel_source(code_, DType::f32, std::string(depthwise_text, depthwise_text_size) + sizes, body,
+                               blocks_, text("kThreads, ", kBlocksOfProcessor));
+    out.partial_bytes = partial_bytes_;
+    out.tickets = tickets_;
+    out.shared_bytes = room_bytes_;
+    return out;
+  }
+
+ private:
   static const char* index_type(int64_t count) { return count < (int64_t(1) << 31) ? "u32" : "i64"; }
 
   // A thread's first channel c, strip, first row and image n.
@@ -149,12 +199,18 @@ class DepthwiseWriter {
                 places(), "][(k * ", width_, " + e) / ", places(), "] = numbers[e];\n  }\n");
   }
 
-  // A lambda of the place of the pack at (n, `row`, `column`, c) of an array, outside where not `inside`.
+  // A lambda of the place of the pack at (n, `row`, `first` + `offset`, c) of an array, outside where not `inside`. The
+  // pixel in column `first` has an address of its own, from which the others lie a number apart that the compiler
+  // knows.
   std::string at(const char* name, const char* arguments, Value value, const Shape& shape, const std::string& row,
-                 const std::string& column, const std::string& inside) {
-    return text("  const auto ", name, " = [&](", arguments, ") {\n    const int row = ", row, ", column = ", column,
-                ";\n    const bool inside = ", inside, " && u32(column) < ", shape[2], "u;\n    return Place{",
-                code_.element(value, text("(inside ? ", place(shape), " : 0)")), ", inside};\n  };\n");
+                 const std::string& first, const char* offset, const std::string& inside) {
+    const int64_t farthest = shape[0] * (shape[1] + kRowsBeside) * shape[2] * shape[3];
+    const char* index = farthest < kMostInt ? "int" : "i64";
+    const std::string pixel =
+        text("((", index, "(n) * ", shape[1], " + row) * ", shape[2], " + left) * ", shape.back(), " + c");
+    return text("  const auto ", name, " = [&](", arguments, ") {\n    const int row = ", row, ", left = ", first,
+                ";\n    return Place{", code_.element(value, pixel), " + i64(", offset, ") * ", shape.back(), ", ",
+                inside, " && u32(left + ", offset, ") < ", shape[2], "u};\n  };\n");
   }
   static std::string place(const Shape& shape) {
     return text("((", index_type(shape.elements()), "(n) * ", shape[1], " + row) * ", shape[2], " + column) * ",
@@ -164,9 +220,10 @@ class DepthwiseWriter {
   // Reads of the image's rows that windows `first` up to `ends` see.
   std::string fetch_image(Value x) {
     return text(
-        "  const int left = strip * ", strip_ * windows_.strides[1], " - ", windows_.before[1], ", limit = max(min(",
-        shapes_.x[1], ", (ends - 1) * ", windows_.strides[0], " + ", windows_.size[0] - windows_.before[0], "), 0);\n",
-        at("at", "int r, int j", x, shapes_.x, text("r - ", windows_.before[0]), "left + j", "u32(row) < u32(limit)"));
+        "  const int limit = max(min(", shapes_.x[1], ", (ends - 1) * ", windows_.strides[0], " + ",
+        windows_.size[0] - windows_.before[0], "), 0);\n",
+        at("at", "int r, int j", x, shapes_.x, text("r - ", windows_.before[0]),
+           text("strip * ", strip_ * windows_.strides[1], " - ", windows_.before[1]), "j", "u32(row) < u32(limit)"));
   }
 
   std::string convolution() {
@@ -189,32 +246,51 @@ class DepthwiseWriter {
                 ">(filter, first, ends, room, at, give);\n");
   }
 
-  // Rows and columns are counted from the first at or before 0 that is the first of a window's.
-  std::string data_gradient() {
-    const int64_t row_stride = windows_.strides[0], column_stride = windows_.strides[1];
-    const int64_t above = windows_.before[0] % row_stride, beside = windows_.before[1] % column_stride;
-    const int64_t groups = quotient_up(shapes_.x[1] + above, row_stride);
-    const int64_t row0 = windows_.before[0] / row_stride, column0 = windows_.before[1] / column_stride;
-    choose_rows(groups, quotient_up(shapes_.x[2] + beside, strip_), threads_at_once() / packs());
-    return text(
-        coordinates(), "  const int ends = min(first + ", rows_, ", ", groups, ") + ", row0, ";\n", filter(),
-        at("at", "int p, int j", kernel_.inputs[0], shapes_.y, "p",
-           text("strip * ", strip_ / column_stride, " + ", column0, " - kColumnsBefore<Case> + j"),
-           text("row < ends && u32(row) < ", shapes_.y[1], "u")),
-        "  const auto give = [&](int p, int v, int t, const R (&sums)[", width_, "]) {\n    const int row = p * ",
-        row_stride, " - ", windows_.before[0], " + v, column = strip * ", strip_, " - ", beside,
-        " + t;\n    if (u32(row) >= ", shapes_.x[1], "u || u32(column) >= ", shapes_.x[2], "u) return;\n    ",
-        code_.store_pack(kernel_.outputs[0], place(shapes_.x), width_, "sums"), ";\n  };\n  depthwise_data<Case, ",
-        code_.pack_type(kernel_.inputs[0], width_), ">(filter, first + ", row0, ", ends, room, at, give);\n");
+  // Reads of the results' gradient that give what rows of the image take.
+  std::string spread_to_image() {
+    const int64_t columns = strip_ / windows_.strides[1], column0 = windows_.before[1] / windows_.strides[1];
+    return text(at("at", "int p, int j", kernel_.inputs[0], shapes_.y, "p",
+                   text("strip * ", columns, " + ", column0, " - kColumnsBefore<Case>"), "j",
+                   text("row < ends && u32(row) < ", shapes_.y[1], "u")),
+                "  const auto give = [&](int p, int v, int t, const R (&sums)[", width_,
+                "]) {\n    const int row = ", row_of_image(), ", column = ", column_of_image(),
+                " + t;\n    if (u32(row) >= ", shapes_.x[1], "u || u32(column) >= ", shapes_.x[2], "u) return;\n    ",
+                code_.store_pack(kernel_.outputs[0], place(shapes_.x), width_, "sums"), ";\n  };\n");
   }
 
-  // Blocks have a bundle of packs each, and share its rows. The last block of a set of them adds up what they have, and
-  // the last of these what the sets have.
+  std::string data_gradient() {
+    choose_rows(groups(), strips_of_image(), threads_at_once() / packs());
+    return text(coordinates(), "  const int ends = min(first + ", rows_, ", ", groups(), ") + ", first_group(), ";\n",
+                filter(), spread_to_image(), "  depthwise_data<Case, ", code_.pack_type(kernel_.inputs[0], width_),
+                ">(filter, first + ", first_group(), ", ends, room, at, give);\n");
+  }
+
+  std::string both_gradients() {
+    const Value x = kernel_.find(Attachment::Kind::filters)->value;
+    return in_shares(groups(), strips_of_image(), first_group(), filter(),
+                     text(spread_to_image(),
+                          at("at_x", "int p, int v, int t", x, shapes_.x, row_of_image(), column_of_image(), "t",
+                             text("p >= first && p < ends && u32(row) < ", shapes_.x[1], "u")),
+                          "  depthwise_both<Case, ", code_.pack_type(x, width_),
+                          ">(filter, sums, first, ends, room, at, at_x, give);\n"));
+  }
+
   std::string filter_gradient() {
-    const int64_t rows = shapes_.y[1];
+    return in_shares(
+        shapes_.y[1], quotient_up(shapes_.y[2], strip_), 0, "",
+        text(fetch_image(kernel_.inputs[0]),
+             at("at_y", "int p, int t", kernel_.inputs[1], shapes_.y, "p", text("strip * ", strip_), "t", "row < ends"),
+             "  depthwise_filter<Case, ", code_.pack_type(kernel_.inputs[0], width_),
+             ">(sums, first, ends, room, at, at_y);\n"));
+  }
+
+  // Sums of the filter's gradient: blocks have a bundle of packs each, and share its rows, which are counted from row0.
+  // The last block of a set of them adds up what they have, and the last of these what the sets have. `begin` is
+  // code that runs once for a thread, `rest` code that runs for a strip's rows from `first` up to `ends`.
+  std::string in_shares(int64_t rows, int64_t strips, int64_t row0, const std::string& begin, const std::string& rest) {
     const int64_t bundles = quotient_up(packs(), 32), across = quotient_up(packs(), bundles), lanes = kThreads / across;
     const int64_t most = std::max<int64_t>(kBlocksOfProcessor * processors_ / bundles, 1);
-    choose_rows(rows, quotient_up(shapes_.y[2], strip_), most * lanes);
+    choose_rows(rows, strips, most * lanes);
     const int64_t items = images() * shares_ * strips_, shares = std::min(most, quotient_up(items, lanes));
     const int64_t sets = quotient_up(shares, kShareOfSet), row = bundles * across;
     blocks_ = bundles * shares;
@@ -227,14 +303,11 @@ class DepthwiseWriter {
         constants, "  __shared__ Scratch<R> scratch;\n",
         "  const int bundle = blockIdx.x % kBundles, share = blockIdx.x / kBundles, lane = threadIdx.x / kAcross;\n",
         "  const int c = (bundle * kAcross + threadIdx.x % kAcross) * ", width_, ";\n  R sums[", places(), "][", width_,
-        "] = {};\n  if (lane < kLanes && c < ", shapes_.x.back(), ")\n",
+        "] = {};\n  if (lane < kLanes && c < ", shapes_.x.back(), ") {\n", begin,
         "  for (int item = share * kLanes + lane; item < ", items, "; item += kShares * kLanes) {\n",
-        "  const int strip = item % ", strips_, ", first = item / ", strips_, " % ", shares_, " * ", rows_,
-        ", n = item / ", strips_ * shares_, ", ends = min(first + ", rows_, ", ", rows, ");\n",
-        fetch_image(kernel_.inputs[0]),
-        at("at_y", "int p, int t", kernel_.inputs[1], shapes_.y, "p", text("strip * ", strip_, " + t"), "row < ends"),
-        "  depthwise_filter<Case, ", code_.pack_type(kernel_.inputs[0], width_),
-        ">(sums, first, ends, room, at, at_y);\n  }\n", add_up());
+        "  const int strip = item % ", strips_, ", row0 = item / ", strips_, " % ", shares_, " * ", rows_,
+        ", first = row0 + ", row0, ", n = item / ", strips_ * shares_, ", ends = min(row0 + ", rows_, ", ", rows,
+        ") + ", row0, ";\n", rest, "  }\n  }\n", add_up());
   }
 
   std::string add_up() {
@@ -253,27 +326,17 @@ class DepthwiseWriter {
         "  for (int n = threadIdx.x; n < kNumbers * kAcross; n += kThreads) {\n",
         "    const int m = n / kAcross, pack = bundle * kAcross + n % kAcross;\n    if (pack >= ", packs(),
         ") continue;\n", "    const R number = sum_of(sets + i64(m) * kRow + pack, kSets, i64(kNumbers) * kRow);\n",
-        code_.store(kernel_.outputs[0],
+        code_.store(kernel_.outputs.back(),
                     text("(pack * ", width_, " + m % ", width_, ") * ", places(), "ll + m / ", width_), "number",
                     "    "),
         "  }\n");
   }
-
-  const LoweredKernel& kernel_;
-  const Shapes shapes_;
-  const Windows windows_;
-  CodeText code_;
-  const int64_t processors_;
-  int width_ = 1, tickets_ = 1;
-  int64_t ahead_ = 1, room_bytes_ = 0, strip_ = 1, strips_ = 1, rows_ = 1, shares_ = 1, blocks_ = 1;
-  size_t partial_bytes_ = 0;
 };
 
 }  // namespace
 
-bool is_depthwise(const LoweredKernel& kernel, const SourceContext& context) {
+bool is_depthwise(const LoweredKernel& kernel, const Graph& graph) {
   if (kernel.convolution() == ConvolutionKind::none) return false;
-  const Graph& graph = context.lowered.graph;
   const Shapes shapes = shapes_of(kernel, graph);
   const int64_t channels = shapes.x.back();
   if (shapes.x.rank() != 4 || channels == 1 || shapes.y.back() != channels ||
@@ -286,6 +349,17 @@ bool is_depthwise(const LoweredKernel& kernel, const SourceContext& context) {
     return std::ranges::all_of(numbers, [&](int64_t n) { return n <= most; });
   };
   return all(windows.size, kMostPlaces) && all(windows.strides, kMostStride) && all(windows.dilation, 1);
+}
+
+bool makes_both_gradients(const LoweredKernel& kernel, const Graph& graph, const DeviceKernels&) {
+  if (!is_depthwise(kernel, graph)) return false;
+  const Windows windows = windows_of(kernel, shapes_of(kernel, graph));
+  const int64_t strip = quotient_up(kLeastStrip, windows.strides[1]) * windows.strides[1];
+  const int64_t bytes = kLeastWidth * int64_t(size_of(graph.dtype(kernel.inputs[0])));
+  LoweredKernel both = kernel;
+  both.attachments.push_back({.kind = Attachment::Kind::filters});
+  return graph.shape(kernel.outputs[0]).back() % kLeastWidth == 0 && bytes >= kLeastCopy &&
+         registers(both, windows, kLeastWidth, strip, bytes) <= kMostRegisters;
 }
 
 Source depthwise_source(const LoweredKernel& kernel, SourceContext& context) {

@@ -50,7 +50,7 @@ bool asks_library(const LoweredKernel& kernel, const SourceContext& context) {
     return context.timed &&
            is_of_library(attention_case(graph, kernel.inputs, kernel.attributes, kernel.is(ops::attention_grad)));
   const bool product = kernel.is_matrix_product() && !is_small_product(kernel, graph);
-  if (!product && (kernel.convolution() == ConvolutionKind::none || is_depthwise(kernel, context))) return false;
+  if (!product && (kernel.convolution() == ConvolutionKind::none || is_depthwise(kernel, graph))) return false;
   for (const auto& values : {kernel.inputs, kernel.outputs})
     for (Value value : values)
       if (context.sequences.count(context.lowered.storage[size_t(value.id)].id)) return false;

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "backends/cuda/attention_plan.h"
+#include "backends/cuda/depthwise_source.h"
 #include "backends/cuda/op_source.h"
 #include "backends/cuda/pool_strip_source.h"
 #include "backends/cuda/recurrent_plan.h"
@@ -44,9 +45,10 @@ constexpr int64_t kLeastPooled = 1 << 20;  // bytes
 namespace {
 
 PassSet gpu_passes(bool tf32) {
-  PassSet out = kUsualPasses | PassSet{LowerPass::dense_blocks, LowerPass::siblings, LowerPass::columns,
-                                       LowerPass::deep_inputs,  LowerPass::remake,   LowerPass::prologues,
-                                       LowerPass::join,         LowerPass::spreads,  LowerPass::row_products};
+  PassSet out = kUsualPasses | PassSet{LowerPass::dense_blocks,  LowerPass::siblings, LowerPass::columns,
+                                       LowerPass::deep_inputs,   LowerPass::remake,   LowerPass::prologues,
+                                       LowerPass::join,          LowerPass::spreads,  LowerPass::row_products,
+                                       LowerPass::both_gradients};
   if (tf32) out |= LowerPass::product_gradients;
   return out;
 }
@@ -88,6 +90,7 @@ LowerOptions gpu_lowering(bool fuse, bool tf32, int arch, int processors, bool r
                                .adds_array = adds_array,
                                .keeps = keeps,
                                .multiplies_rows = multiplies_rows,
+                               .makes_both_gradients = makes_both_gradients,
                                .exchanges = ranks,
                                .arch = arch,
                                .processors = processors,

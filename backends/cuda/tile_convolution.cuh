@@ -123,7 +123,8 @@ struct Producer {
   }
 };
 
-// What half of the block's threads make of each tile: kMine squares from `begin` on. Pixels are the rows of a product.
+// The share of each tile that half of the block's threads make: kMine squares from `begin` on. Pixels are the rows of a
+// product.
 template <int kMine, int kFirst>
 struct Squares {
   const Tables& of;
@@ -197,9 +198,9 @@ struct Squares {
   }
 };
 
-// What half of the block's threads make of each tile: a strip, 8 pixels wide and kTall high. Maps are the rows of a
-// product and the pixels its columns: with 64 maps, each number read from shared memory
-// then takes part in more products.
+// The share of each tile that half of the block's threads make: a strip, 8 pixels wide and kTall high. Maps are the
+// rows of a product and the pixels its columns: with 64 maps, each number read from shared memory then takes part in
+// more products.
 template <int kTall>
 struct Strip {
   static constexpr int kRows = kStripRows, kBoxBytes = kRows * kSide * 128;  // of a box that is stored
@@ -248,7 +249,7 @@ struct Strip {
 #pragma unroll
     for (int y = 0; y < kTall; y += kRows) {
       const u32 box = to + y / kRows % 2 * kBoxBytes;
-      // What was stored there has left. The last box of a tile may have lain where the next tile begins.
+      // The box's last store has left. The last box of a tile may have lain where the next tile begins.
       if (first && y == 0) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
       if (first && y > 0) asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
       meet(half);

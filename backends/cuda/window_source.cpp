@@ -270,7 +270,7 @@ class WindowWriter {
 };
 
 Source source_of_windows(const LoweredKernel& kernel, SourceContext& context) {
-  if (is_depthwise(kernel, context)) return depthwise_source(kernel, context);
+  if (is_depthwise(kernel, context.lowered.graph)) return depthwise_source(kernel, context);
   return WindowWriter(kernel, context).run();
 }
 

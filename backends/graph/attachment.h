@@ -18,7 +18,8 @@ struct Attachment {
                  // it, of pooling's gradient the operand
     sums,     // outputs[1]: of a product aᵀ · b the sums of a over its rows; of pooling's gradient the sums of what
               // it spreads over all axes but the last
-    filters,  // of pooling's gradient: the gradient by the filters that see `value`, in place of what is spread
+    filters,  // of pooling's gradient: the gradient by the filters that see `value`, in place of what is spread; of a
+              // convolution's gradient by the input: outputs[1], that by the filters, of the image `value`
   };
   Kind kind;
   Value value = {};

@@ -30,6 +30,7 @@ enum class LowerPass : uint8_t {
   join,
   spreads,
   row_products,
+  both_gradients,
 };
 
 class PassSet {
@@ -84,6 +85,8 @@ struct DeviceKernels {
   // The operand of a kernel of its own in whose place the kernel may write a result, where nothing reads the operand
   // later; -1: in that of none. Null: no kernel does.
   int (*writes_over)(const LoweredKernel& kernel, size_t result) = nullptr;
+  // Whether its kernel of a convolution's gradient by the input makes that by the filters, too; null: none does.
+  bool (*makes_both_gradients)(const LoweredKernel& kernel, const Graph& graph, const DeviceKernels& kernels) = nullptr;
   // Whether there are other ranks to exchange arrays with.
   bool exchanges = false;
   // The compute capability of a GPU (90), and its processors, whose registers together hold what a kernel keeps.

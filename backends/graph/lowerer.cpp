@@ -5,6 +5,7 @@
 #include <queue>
 #include <set>
 
+#include "backends/graph/both_gradients.h"
 #include "backends/graph/exchange_order.h"
 #include "backends/graph/join.h"
 #include "backends/graph/ops.h"
@@ -61,6 +62,8 @@ void Lowerer::join() { join_concatenations(lowered_, options_.kernels.convolutio
 void Lowerer::take_spreads() { neon::take_spreads(lowered_); }
 
 void Lowerer::take_row_products() { neon::take_row_products(lowered_, options_.kernels); }
+
+void Lowerer::take_both_gradients() { neon::take_both_gradients(lowered_, options_.kernels); }
 
 void Lowerer::place() { plan_memory(lowered_, options_.kernels); }
 

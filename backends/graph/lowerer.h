@@ -25,6 +25,7 @@ class Lowerer {
   void join();
   void take_spreads();
   void take_row_products();
+  void take_both_gradients();
   void place();
 
   // How many of what there are, by name, for the trace of passes.

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "backends/graph/fuse.h"
+#include "backends/graph/kernel_moves.h"
 
 namespace neon {
 
@@ -26,7 +27,7 @@ class RowProducts {
       if (!only_walks(kernels_[k])) continue;
       for (Value value : loaded(kernels_[k].fused->segments[0])) {
         const size_t maker = maker_of(value, k);
-        if (maker == k || !may_wait(maker, k)) continue;
+        if (maker == k || !may_wait(lowered_, maker, k)) continue;
         const RowProduct product = product_of(kernels_[maker], k);
         if (!device_.multiplies_rows(kernels_[k], product, lowered_, device_)) continue;
         take(kernels_[k], product);
@@ -58,27 +59,6 @@ class RowProducts {
     const auto lies_alone = [&](Value value) { return !lowered_.placements[size_t(value.id)]; };
     return kernel.attachments.empty() && kernel.outputs.size() == 1 && is_pointwise(kernel, graph_) &&
            !outlives_run(graph_, kernel.outputs[0]) && lies_alone(kernel.outputs[0]) && lies_alone(kernel.inputs[0]);
-  }
-
-  // Whether product `maker` may as well be made by kernel `reader`: nobody in between reads the result, or writes what
-  // it is made of.
-  bool may_wait(size_t maker, size_t reader) const {
-    const Value result = viewed(graph_, kernels_[maker].outputs[0]);
-    for (size_t k = maker + 1; k < reader; ++k) {
-      for (Value input : kernels_[k].inputs)
-        if (viewed(graph_, input) == result) return false;
-      for (Value output : kernels_[k].outputs)
-        for (Value input : kernels_[maker].inputs)
-          if (whole(input) == whole(output)) return false;
-    }
-    return true;
-  }
-
-  // The array that holds a value.
-  Value whole(Value value) const {
-    const Value seen = viewed(graph_, value);
-    const Placement& placement = lowered_.placements[size_t(seen.id)];
-    return placement ? placement.whole : seen;
   }
 
   RowProduct product_of(const LoweredKernel& kernel, size_t reader) const {

@@ -49,18 +49,27 @@ std::map<Value, double> bytes_of_fused(const FusedKernel& kernel, const Graph& g
   return out;
 }
 
-double flops_of_op(const LoweredKernel& kernel, const Graph& graph) {
-  if (!kernel.op->flops || kernel.outputs.empty()) return 0;
-  const Node& made_by = graph.producer(kernel.outputs[0]);
-  if (made_by.op == kernel.op) return kernel.op->flops(graph, made_by);
-  // A kernel that pools, say, has the pooling's outputs, and its own op stands before.
+// The flops of the node of `op` whose first inputs are these.
+double flops_of_node(const Op& op, const std::vector<Value>& inputs, const Graph& graph) {
   for (int i = 0; i < graph.node_count(); ++i) {
     const Node& node = graph.node(i);
-    const bool reads_the_same = node.inputs.size() <= kernel.inputs.size() &&
-                                std::equal(node.inputs.begin(), node.inputs.end(), kernel.inputs.begin());
-    if (node.op == kernel.op && reads_the_same) return kernel.op->flops(graph, node);
+    const bool reads_the_same =
+        node.inputs.size() <= inputs.size() && std::equal(node.inputs.begin(), node.inputs.end(), inputs.begin());
+    if (node.op == &op && reads_the_same) return op.flops(graph, node);
   }
   return 0;
+}
+
+double flops_of_op(const LoweredKernel& kernel, const Graph& graph) {
+  if (!kernel.op->flops || kernel.outputs.empty()) return 0;
+  const Attachment* filters = kernel.find(Attachment::Kind::filters);
+  const double beside = filters && kernel.convolution() == ConvolutionKind::by_input
+                            ? flops_of_node(*filters->op, {filters->value, kernel.inputs[0]}, graph)
+                            : 0;
+  const Node& made_by = graph.producer(kernel.outputs[0]);
+  if (made_by.op == kernel.op) return kernel.op->flops(graph, made_by) + beside;
+  // A kernel that pools, say, has the pooling's outputs, and its own op stands before.
+  return flops_of_node(*kernel.op, kernel.inputs, graph) + beside;
 }
 
 double best_milliseconds(const Graph& graph, const DeviceOptions& device) {

@@ -9,6 +9,7 @@
 #include "backends/graph/expression.h"
 #include "backends/graph/windows.h"
 #include "layers/layer.h"
+#include "tests/backends/both_gradients_cases.h"
 #include "tests/backends/cuda/quick_compile.h"
 #include "tests/backends/cuda/wide_cases.h"
 #include "tests/backends/dense_cases.h"
@@ -250,17 +251,42 @@ TEST_CASE("kernels of depthwise convolutions keep numbers in registers, and have
   const Windows windows = {.size = {3, 3}, .strides = {1, 1}, .before = {1, 1}, .after = {1, 1}, .dilation = {1, 1}};
   for (DType dtype : {DType::f16, DType::bf16}) {
     INFO(name_of(dtype));
+    const Shape shape{8, 56, 56, 144}, filters{144, 3, 3, 1};
+    const Attributes attributes = {{"strides", windows.strides},
+                                   {"padding", std::vector<int64_t>(4, 1)},
+                                   {"dilation", windows.dilation},
+                                   {"groups", int64_t(144)}};
+    const BothGradientsCase both{"",
+                                 shape,
+                                 filters,
+                                 shape,
+                                 attributes.with("sizes", std::vector<int64_t>{56, 56}),
+                                 attributes.with("sizes", windows.size)};
     Graph graph;
-    const Value x = graph.input("x", dtype, {8, 56, 56, 144}), w = graph.input("w", dtype, {144, 3, 3, 1});
+    const Value x = graph.input("x", dtype, shape), w = graph.input("w", dtype, filters);
     graph.output("y", convolution(graph, x, w, windows, 144));
     graph.output("gradient", deconvolution(graph, x, w, windows, 144, {56, 56}));
-    const std::vector<std::string> codes = cuda::compile_sources(sources_of(graph), kWithoutCode);
-    CHECK(codes.size() == 2);
+    std::vector<std::string> sources = sources_of(graph);
+    std::ranges::move(sources_of(both_gradients(both, dtype)), std::back_inserter(sources));
+    const std::vector<std::string> codes = cuda::compile_sources(sources, kWithoutCode);
+    CHECK(codes.size() == 3);
     for (const std::string& code : codes) {
       CHECK(code.find(".local") == code.npos);
       CHECK(code.find("cp.async") != code.npos);
     }
   }
+}
+
+TEST_CASE("kernels of both gradients of depthwise convolutions compile, and are one where registers hold them") {
+  std::vector<std::string> sources;
+  for (DType dtype : {DType::f32, DType::f16, DType::bf16})
+    for (const BothGradientsCase& c : both_gradients_cases()) {
+      INFO(c.name << " in " << std::string(name_of(dtype)));
+      std::vector<std::string> found = sources_of(both_gradients(c, dtype));
+      CHECK(found.size() == (c.together ? 1 : 2));
+      std::ranges::move(found, std::back_inserter(sources));
+    }
+  check_compiles(sources, 0, Code::ptx);
 }
 
 TEST_CASE("a kernel that writes into a concatenation finds its rows there") {
