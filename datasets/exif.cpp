@@ -108,22 +108,47 @@ ImageSize upright_size(const ImageSize& stored, int orientation) {
   return {stored.width, stored.height};
 }
 
+namespace {
+
+constexpr int64_t kTile = 32;  // pixels along a side: as many rows of both images stay in the fastest cache
+
+// Sets the pixels of an image from those that begin at `from`, `right` and `down` bytes apart. Numbers by value: the
+// compiler would read those of a reference again after each byte that is set.
+template <int kChannels>
+void set_pixels(const uint8_t* from, int64_t right, int64_t down, int64_t height, int64_t width, uint8_t* to) {
+  for (int64_t top = 0; top < height; top += kTile)
+    for (int64_t left = 0; left < width; left += kTile)
+      for (int64_t y = top; y < std::min(top + kTile, height); ++y) {
+        const uint8_t* pixel = from + y * down + left * right;
+        uint8_t *at = to + (y * width + left) * kChannels, *const ends = at + std::min(kTile, width - left) * kChannels;
+        // g++ calls memmove for std::copy_n, which takes ten times as long.
+        for (; at < ends; at += kChannels, pixel += right)
+          for (int c = 0; c < kChannels; ++c) at[c] = pixel[c];
+      }
+}
+
+}  // namespace
+
 // Stored row r lies at the top (1, 2), bottom (3, 4), left (5, 8) or right (6, 7), counted from that side; stored
 // columns from the left (1, 4), right (2, 3), top (5, 6) or bottom (7, 8).
 void set_upright(std::span<const uint8_t> stored, const ImageSize& size, int64_t channels, int orientation,
                  std::span<uint8_t> upright) {
   const ImageSize out = upright_size(size, orientation);
-  const bool swaps = swaps_axes(orientation);
+  if (out.height == 0 || out.width == 0) return;
   const bool rows_back = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
   const bool columns_back = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
-  for (int64_t y = 0; y < out.height; ++y)
-    for (int64_t x = 0; x < out.width; ++x) {
-      int64_t row = swaps ? x : y, column = swaps ? y : x;
-      if (rows_back) row = size.height - 1 - row;
-      if (columns_back) column = size.width - 1 - column;
-      std::copy_n(&stored[size_t((row * size.width + column) * channels)], channels,
-                  &upright[size_t((y * out.width + x) * channels)]);
-    }
+  const int64_t row = size.width * channels, next_row = rows_back ? -row : row,
+                next_column = columns_back ? -channels : channels;
+  const uint8_t* const from =
+      stored.data() + (rows_back ? (size.height - 1) * row : 0) + (columns_back ? row - channels : 0);
+  const int64_t right = swaps_axes(orientation) ? next_row : next_column,
+                down = swaps_axes(orientation) ? next_column : next_row;
+  switch (channels) {
+    case 1: return set_pixels<1>(from, right, down, out.height, out.width, upright.data());
+    case 3: return set_pixels<3>(from, right, down, out.height, out.width, upright.data());
+    case 4: return set_pixels<4>(from, right, down, out.height, out.width, upright.data());
+    default: NEON_ASSERT(false);
+  }
 }
 
 }  // namespace neon
