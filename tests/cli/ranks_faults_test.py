@@ -121,7 +121,7 @@ class Faults(Case):
             file.truncate(16 << 20)
         if os.geteuid() or not as_root("/sbin/mkfs.ext4", "-q", "disk.img") or not as_root("mount", "-o", "loop", "disk.img", "disk"):
             self.skipTest("a file cannot be mounted as a disk here")
-        self.addCleanup(as_root, "umount", "disk")
+        self.addCleanup(as_root, "umount", "--lazy", "disk")  # the killed rank ends some time after the thaw
         spec = self.spec(LONG, epochs=2000)
         self.assertTrue(as_root("/sbin/fsfreeze", "-f", "disk"))
         self.addCleanup(as_root, "/sbin/fsfreeze", "-u", "disk")
