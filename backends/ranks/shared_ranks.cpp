@@ -18,6 +18,7 @@ namespace neon {
 namespace {
 
 constexpr int kBanks = 2;
+// The least ranks, and bytes of an array, from which on each rank adds up a share.
 constexpr int kRanksOfShares = 3;
 constexpr size_t kBytesOfShares = size_t(1) << 15;
 constexpr int kSpins = 4000;               // looks before a wait sleeps: some tens of microseconds
@@ -120,10 +121,10 @@ void SharedRanks::meet() {
   set_waiting(false);
 }
 
-// Where ranks are few or arrays small, each rank adds up all areas for itself, its own numbers from where they are.
-// Otherwise a rank adds up its share in its area, and takes the other shares from there: so it reads two arrays in
-// place of one of each rank. An area of one bank is written again two sums later: by then all ranks have met once more,
-// and so have read it.
+// Each rank adds up all areas for itself, its own numbers from where they are, if ranks are few or arrays small.
+// Otherwise a rank adds up its share in its area, and takes the others' sums from their areas: so it reads two arrays
+// in place of one of each rank. An area of one bank is written again two sums later: by then all ranks have met once
+// more, and so have read it.
 template <typename T>
 void SharedRanks::sum_as(std::span<const Summand> arrays) {
   constexpr auto kMost = int64_t(SharedBoard::area_bytes() / sizeof(T)), kLine = int64_t(64 / sizeof(T));
