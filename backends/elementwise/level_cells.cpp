@@ -45,7 +45,7 @@ struct Falling {
 }
 [[gnu::always_inline]] inline Parts logistic_parts(float x) {
   const Falling e = falling(neon_math::abs(x));
-  const float fall = neon_math::from_bits(neon_math::bits_of(1 + e.rest) + (neon_math::bits_of(e.whole) << 23));
+  const float fall = (1 + e.rest) * neon_math::power_of_two(e.whole);  // NaN, whatever its bits, stays NaN
   return {x >= 0 ? 1.0f : fall, 1 + fall};
 }
 // tanh |x| = (1 - e^-2|x|) / (1 + e^-2|x|)

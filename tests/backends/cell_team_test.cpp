@@ -2,7 +2,9 @@
 #include "backends/cpu/cell_team.h"
 
 #include <algorithm>
+#include <bit>
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "backends/program.h"
 #include "tests/backends/cell_graph.h"
@@ -93,4 +95,24 @@ TEST_CASE("recurrent cells have the same bits with any number of threads, those 
         }
     }
   }
+}
+
+TEST_CASE("NaN in a gate's argument, whatever its bits, is NaN in the state, of its sample alone") {
+  for (const auto& [cell, gates] : {std::pair{"lstm", 4}, std::pair{"gru", 3}, std::pair{"recurrent", 1}})
+    for (int gate = 0; gate < gates; ++gate)
+      for (const uint32_t bits : {0x7fc00000u, 0x7fc00001u, 0xffc00155u, 0x7fffffffu}) {
+        INFO(cell << ", gate " << gate << ", bits " << std::hex << bits);
+        const CellGraphCase c{"nan", cell, 3, 2, 33};
+        const Graph graph = cell_graph(c, DType::f32);
+        Variables none;
+        const auto program = compile_for_cpu(graph, none, {.threads = 1});
+        auto data = cell_data(c, graph);
+        data.at("z").as<float>()[size_t((1 * c.steps * gates + gate) * c.units + 5)] = std::bit_cast<float>(bits);
+        for (const auto& [name, tensor] : data) program->bind(name, tensor.data());
+        program->run(0);
+        const Tensor h = program->output("h");
+        const auto is_nan = [&](int64_t sample) { return std::isnan(h.at(sample * c.steps * c.units + 5)); };
+        CHECK(is_nan(1));
+        CHECK((!is_nan(0) && !is_nan(2)));
+      }
 }
