@@ -14,6 +14,7 @@
 #include "datasets/same_file.h"
 #include "datasets/series_table.h"
 #include "datasets/text_pieces.h"
+#include "neon/core/counted.h"
 
 namespace neon {
 
@@ -131,7 +132,8 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
     if (!all.table.names.empty()) out.target_names = {all.table.names[all.table.texts[1]]};
     const int64_t cut = count_longer(all, steps) + (other ? count_longer(*other, steps) : 0);
     if (cut > 0)
-      context.warn(text(path, ": ", cut, " sequences are longer than ", steps, " rows, and their ends are left out"));
+      context.warn(text(path, ": ", counted(cut, "sequence"), cut == 1 ? " is" : " are", " longer than ",
+                        counted(steps, "row"), cut == 1 ? ", and its end is" : ", and their ends are", " left out"));
     out = finish(std::move(out), context);
     if (params.standardize) standardize(out, context);
     return out;

@@ -11,6 +11,7 @@
 #include "datasets/npy.h"
 #include "datasets/series_table.h"
 #include "datasets/text_pieces.h"
+#include "neon/core/counted.h"
 
 namespace neon {
 
@@ -213,8 +214,9 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
         {"training", train}, {"validation", validation}, {"test", test}};
     for (const auto& [name, count] : parts)
       if (count < params.steps + params.horizon && (count != 0 || count == train))
-        fail(ErrorKind::config, series.source, ": of its ", rows, " rows, ", std::max<int64_t>(count, 0),
-             " are left for the ", name, " part; a sample and its targets take ", params.steps + params.horizon);
+        fail(ErrorKind::config, series.source, ": of its ", counted(rows, "row"), ", ", std::max<int64_t>(count, 0),
+             count == 1 ? " is" : " are", " left for the ", name, " part; a sample and its targets take ",
+             params.steps + params.horizon);
     warn_of_f32_steps(series.numbers, series.columns, series.source, context);
     Data out;
     out.source = series.source;

@@ -90,18 +90,31 @@ std::vector<std::string> Network::layer_names() const {
   return out;
 }
 
+namespace {
+
+// A container comes before the layers in it.
+void for_each_link(const Chain& chain, auto&& see) {
+  for (const Link& link : chain.links) {
+    see(link);
+    if (Container* const container = link.layer->container())
+      for (const Chain& branch : container->branches()) for_each_link(branch, see);
+  }
+}
+
+}  // namespace
+
 Sight Network::sight() const {
   Sight out = Sight::step;
-  for_each_layer(chain_, [&](const Link& link) { out = std::max(out, link.layer->sight()); });
+  for_each_link(chain_, [&](const Link& link) { out = std::max(out, link.layer->sight()); });
   return out;
 }
 
-std::string Network::sees_all_steps() const {
-  std::string name;
-  for_each_layer(chain_, [&](const Link& link) {
-    if (name.empty() && link.layer->sight() == Sight::any) name = link.name;
+const Link* Network::sees_all_steps() const {
+  const Link* out = nullptr;
+  for_each_link(chain_, [&](const Link& link) {
+    if (!out && link.layer->sight() == Sight::any) out = &link;
   });
-  return name;
+  return out;
 }
 
 namespace {

@@ -64,8 +64,8 @@ class Network {
   bool has_own_library() const;
   // The widest of its layers.
   Sight sight() const;
-  // The name of the first layer whose sight is any, or "".
-  std::string sees_all_steps() const;
+  // The first layer whose sight is any, or null. Containers are among them.
+  const Link* sees_all_steps() const;
   // A line for each layer with a parameter that has no effect: "layer MultiHeadAttention_0: rotary_base: ...".
   std::vector<std::string> idle_parameters() const;
   // The names of all layers but containers.
@@ -83,6 +83,10 @@ class Network {
 // Gives every layer its name: `name:`, or Class_N, N counting the class's layers in the order of the spec, inside of
 // branches too. Names are unique in the net, and `inputs` name layers before.
 void name_layers(Chain& chain, Problems& problems, const std::string& prefix = "", const WantedLayers& wanted = {});
+
+// Layers that see no step that follows.
+constexpr const char* kBlindToSteps =
+    "recurrent layers of one direction, or attention and convolutions with causal: true";
 
 // What `inputs:` calls the samples.
 constexpr const char* kDataName = "data";

@@ -45,6 +45,8 @@ class Seq2Seq : public Parametrized<Container, Seq2SeqParams> {
       : Parametrized(std::move(given)), chains_{this->params.encoder, this->params.decoder} {}
   std::span<Chain> branches() override { return chains_; }
   const Seq2Seq* seq2seq() const override { return this; }
+  // The decoder begins with all that the encoder has read.
+  Sight sight() const override { return Sight::any; }
   std::string idle() const override {
     if (params.beams > 1 || params.length_penalty == 0) return "";
     return text("length_penalty: ", params.length_penalty, " has no effect without beams: 2 or more");

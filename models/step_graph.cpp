@@ -128,7 +128,7 @@ Value lengths_of_pieces(Graph& graph, Value labels) {
 void set_filled_lengths(LayerContext& context, const Network& network, const DataLayout& data, const Batch& batch) {
   if (data.tokens == 0 || data.ragged || data.label_of != LabelOf::step || data.target_steps > 0) return;
   context.filled_lengths = lengths_of_pieces(context.graph, batch.labels);
-  if (network.sees_all_steps().empty()) return;
+  if (!network.sees_all_steps()) return;
   const Expr each = cast(context.expr(context.filled_lengths), DType::f32);
   context.data_lengths = cast(maximum(each, 1), DType::i32);
 }

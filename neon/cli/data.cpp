@@ -16,6 +16,7 @@
 #include "neon/cli/read_places.h"
 #include "neon/cli/session.h"
 #include "neon/cli/verb.h"
+#include "neon/core/counted.h"
 #include "neon/core/paths.h"
 #include "neon/spec/yaml.h"
 #include "neon/train/batch_feed.h"
@@ -334,7 +335,8 @@ int run_data_pack(const CommandLine& line) {
               " changes nothing here: all images are packed; the line `dataset` below selects from the shards")});
   const PackResult packed = pack_images(*set, given[1], options);
   if (packed.left_out > 0)
-    print_warnings({text(source, ": ", packed.left_out, " images are left out; the first: ", packed.first_trouble)});
+    print_warnings({text(source, ": ", counted(packed.left_out, "image"), packed.left_out == 1 ? " is" : " are",
+                         " left out; the first: ", packed.first_trouble)});
   size_t shards = 0;
   for (const auto& part : packed.index.parts) shards += part.size();
   print_result(text("wrote ", given[1], ": ", packed.index.samples(LabelledImage::train), " training and ",

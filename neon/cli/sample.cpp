@@ -40,6 +40,10 @@ class TextPrinter {
   std::string waiting_;
 };
 
+// About a prompt in the encoding of another terminal or file.
+constexpr const char* kNoCharacter = " begins no UTF-8 character";
+constexpr const char* kMendPrompt = "convert it, as with --prompt \"$(iconv -f LATIN1 -t UTF-8 prompt.txt)\"";
+
 class Sampling {
  public:
   Sampling(const CommandLine& line, const OpenedRun& opened, const std::string& path)
@@ -102,12 +106,18 @@ class Sampling {
   std::vector<int32_t> prompt_tokens() const {
     const std::string& prompt = line_.of_verb.prompt;
     if (prompt.empty()) return {tokenizer_.vocabulary().ends_documents ? end_ : std::max(tokenizer_.find("\n"), 0)};
+    const TextUnit unit = tokenizer_.vocabulary().unit;
+    const std::string no_utf8 = place_of_no_utf8(prompt);
+    if (unit == TextUnit::character && !no_utf8.empty())
+      fail(ErrorKind::config, "option --prompt: ", no_utf8, kNoCharacter, "; the net reads characters; ", kMendPrompt);
     std::vector<int32_t> out = tokenizer_.encode(prompt, "option --prompt");
     if (out.empty()) fail(ErrorKind::config, "option --prompt: holds no word");
-    if (const int64_t unknown = tokenizer_.count_unknown(out); unknown > 0)
-      print_message(text("note: option --prompt: ", unknown, " of its ", out.size(), " ",
-                         name_of(tokenizer_.vocabulary().unit), unknown == 1 ? " does" : " do",
-                         " not occur in the training text; the net reads ", kUnknownText, " there"));
+    if (const int64_t unknown = tokenizer_.count_unknown(out); unknown > 0) {
+      print_message(text("note: option --prompt: ", unknown, " of its ", out.size(), " ", name_of(unit),
+                         unknown == 1 ? " does" : " do", " not occur in the training text; the net reads ",
+                         kUnknownText, " there"));
+      if (!no_utf8.empty()) print_message(text("note: option --prompt: ", no_utf8, kNoCharacter, "; ", kMendPrompt));
+    }
     return out;
   }
 

@@ -8,6 +8,7 @@
 #include "datasets/npy.h"
 #include "datasets/series_table.h"
 #include "neon/cli/session.h"
+#include "neon/core/counted.h"
 #include "neon/train/terminal.h"
 
 namespace neon {
@@ -163,7 +164,8 @@ std::unique_ptr<SampleSource> windows_of(const Tensor& rows, const std::string& 
   if (rows.shape()[1] != features)
     fail(ErrorKind::data, name, ": rows of ", rows.shape()[1], " numbers, the net takes ", features);
   if (n < 1)
-    fail(ErrorKind::data, name, ": has ", rows.shape()[0], " rows, the net takes ", steps, " that follow one another");
+    fail(ErrorKind::data, name, ": has ", counted(rows.shape()[0], "row"), ", the net takes ", steps,
+         " that follow one another");
   Tensor all(DType::f32, {n, steps, features});
   std::vector<std::string> names;
   for (int64_t i = 0; i < n; ++i) {
@@ -198,8 +200,8 @@ std::unique_ptr<SampleSource> sequences_of_ids(const SeriesTable& table, const s
   }
   const int64_t cut = std::ranges::count_if(counts, [&](int64_t count) { return count > steps; });
   if (cut > 0)
-    print_warnings(
-        {text(table.path, ": ", cut, " sequences are longer than ", steps, " rows, and their ends are left out")});
+    print_warnings({text(table.path, ": ", counted(cut, "sequence"), cut == 1 ? " is" : " are", " longer than ",
+                         counted(steps, "row"), cut == 1 ? ", and its end is" : ", and their ends are", " left out")});
   return std::make_unique<NamedSamples>(without_mean(all, stored), std::move(names), table.path);
 }
 

@@ -15,6 +15,7 @@
 #include "neon/cli/objective.h"
 #include "neon/cli/search_plan.h"
 #include "neon/cli/verb.h"
+#include "neon/core/counted.h"
 #include "neon/search/pruning.h"
 #include "neon/train/clock.h"
 #include "neon/train/progress.h"
@@ -251,7 +252,7 @@ class Search {
   int report(double seconds) {
     const int signal = stop_signal();
     if (signal) {
-      print_result(text("stopped after ", finished(), " trials; the same command goes on"));
+      print_result(text("stopped after ", counted(finished(), "trial"), "; the same command goes on"));
       return 128 + signal;
     }
     const Trial* const best = folder_.best();

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <set>
 
+#include "neon/core/counted.h"
 #include "neon/core/key_error.h"
 #include "neon/core/message.h"
 #include "neon/train/callback.h"
@@ -56,7 +57,8 @@ class EarlyStop : public Parametrized<Callback, EarlyStopParams> {
     }
     if (now == best_ && cost < best_cost_) note_best(end, now, cost);  // the run still waits for an improvement
     if (++waited_; ended_run())
-      end.message = text("stopped early: ", params.watch, " has not improved for ", params.patience, " evaluations");
+      end.message =
+          text("stopped early: ", params.watch, " has not improved for ", counted(params.patience, "evaluation"));
   }
 
   bool ended_run() const override { return waited_ >= double(params.patience); }

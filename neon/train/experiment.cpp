@@ -199,6 +199,19 @@ bool foretells_seen_columns(const DataLayout& layout) {
   return layout.seen_later > 0 && layout.sample.rank() > 0 && layout.seen_later < layout.sample[0];
 }
 
+// A warning about a layer that sees what the net is to predict, or "".
+std::string advice_on_sight(const Network& network, const DataLayout& layout) {
+  const Link* const layer = network.sees_all_steps();
+  const bool tokens = layout.foretells_tokens();
+  if (!layer || (!tokens && !foretells_seen_columns(layout))) return "";
+  const std::string place = layer->where.to_string();
+  return text("warning: ", place, place.empty() ? "" : ": ", "layer ", layer->name,
+              " sees the steps that follow. The target of a step is ",
+              tokens ? "the token of the next one, which the net can copy; use "
+                     : "a later row of a column that the net sees and can copy; use ",
+              kBlindToSteps);
+}
+
 }  // namespace
 
 std::vector<std::string> Experiment::advice(const StepGraph& graph, const DataLayout& layout) const {
@@ -221,13 +234,7 @@ std::vector<std::string> Experiment::advice(const StepGraph& graph, const DataLa
   if (const std::string line = cost()->advice(graph.outputs, layout.classes); !line.empty())
     warn(params.cost ? "cost" : "outputs",
          params.cost ? text("cost: ", class_name_of(params.cost), line) : text("outputs: ", line));
-  const std::string layer = network().sees_all_steps();
-  if (!layer.empty() && layout.foretells_tokens())
-    warn("layers", text("layer ", layer, " sees the steps that follow. The target of a step is the token of the next ",
-                        "one, which the net can copy; attention and convolutions with causal: true do not see it"));
-  if (!layer.empty() && foretells_seen_columns(layout))
-    warn("layers", text("layer ", layer, " sees the steps that follow. The target of a step is a later row of a ",
-                        "column that the net sees and can copy; recurrent layers of one direction do not see it"));
+  if (const std::string line = advice_on_sight(network(), layout); !line.empty()) out.push_back(line);
   return out;
 }
 

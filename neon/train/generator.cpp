@@ -7,6 +7,18 @@
 
 namespace neon {
 
+namespace {
+
+void check_sight(const Network& network) {
+  const Link* const layer = network.sees_all_steps();
+  if (!layer) return;
+  const std::string place = layer->where.to_string();
+  fail(ErrorKind::config, place, place.empty() ? "" : ": ", "layer ", layer->name,
+       " sees the steps that follow, which a text that goes on does not have; train a net of ", kBlindToSteps);
+}
+
+}  // namespace
+
 Generator::Generator(const Network& network, const SampleMeaning& meaning, StepOptions options, Variables& variables,
                      const DeviceOptions& device, int64_t sequences)
     : variables_(variables),
@@ -15,10 +27,7 @@ Generator::Generator(const Network& network, const SampleMeaning& meaning, StepO
       sight_(network.sight()),
       window_(meaning.sample[0]),
       seen_(size_t(sequences)) {
-  if (sight_ == Sight::any)
-    fail(ErrorKind::config, "layer ", network.sees_all_steps(),
-         " sees the steps that follow, which a text that goes on does not have; ",
-         "attention and Conv see none with causal: true");
+  check_sight(network);
   options.batch = sequences;
   DataLayout layout;
   layout.meaning() = meaning;

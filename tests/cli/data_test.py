@@ -25,7 +25,7 @@ class DataVerb(Case):
         self.assertIn("bad.png: expected", self.neon("data", "pack", "colours", "shards", code=3).err)
         self.assertIn("give --pixels too", self.neon("data", "pack", "colours", "no", "--size", "4", code=2).err)
         packed = self.neon("data", "pack", "colours", "shards", "--skip_bad")
-        self.assertIn("1 images are left out", packed.err)
+        self.assertIn("1 image is left out", packed.err)
         self.assertIn("wrote shards: 80 training and 20 test samples of 2 classes in 2 shards\n", packed.out)
         spec = self.write("p.yaml", packed.out[packed.out.index("dataset:"):] +
                           "layers: [Affine: {nout: 2, init: Kaiming, activation: Softmax}]\ncost: CrossEntropyMulti\n"
@@ -144,7 +144,7 @@ class DataVerb(Case):
         self.assertTrue(checked.endswith("c.yaml: 101 images of 2 classes, 1 bad, which on_bad_sample: skip leaves out\n"), checked)
         self.neon("data", "check", spec, "--set", "dataset.on_bad_sample=error", code=3)
         pixels = self.neon("data", "pack", spec, "pixels", "--pixels")
-        self.assertIn("1 images are left out", pixels.err)
+        self.assertIn("1 image is left out", pixels.err)
         self.assertIn("dataset: {Shards: {path: pixels, size: 6, channels: 1, normalize: false}}\n", pixels.out)
         self.assertEqual(json.loads(self.read("pixels/index.json"))["sample"], [1, 6, 6])
         files = self.neon("data", "pack", spec, "files")

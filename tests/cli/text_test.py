@@ -51,24 +51,6 @@ class Texts(Case):
         self.write("a.txt", TEXT)
         self.text = self.spec(SPEC, "text.yaml")
 
-    def test_a_net_that_sees_the_token_to_foretell_is_told_so(self):
-        spec = """\
-dataset: {Text: {path: a.txt, steps: 12, streams: STREAMS}}
-layers:
-  - Embedding: {embedding_dim: 8, init: {Gaussian: {scale: 0.1}}}
-  - MultiHeadAttention: {heads: 2, causal: CAUSAL, init: GlorotUniform}
-  - Affine: {nout: classes, init: GlorotUniform, activation: Softmax}
-cost: CrossEntropyMulti
-optimizer: Adam
-batch_size: 2
-"""
-        for streams in "true", "false":
-            for causal in "true", "false":
-                path = self.spec(spec.replace("STREAMS", streams).replace("CAUSAL", causal), f"{streams}-{causal}.yaml")
-                told = self.neon("check", path)
-                warned = "layer MultiHeadAttention_0 sees the steps that follow" in told.out + told.err
-                self.assertEqual(warned, causal == "false", told)
-
     def test_a_net_learns_a_text_and_goes_on_with_it(self):
         result = self.neon(self.text, "-r", "1", "-e", "40", "-s", "m.safetensors")
         # The letter after the first one of each of the four streams is not known: 4 of 48.
@@ -280,14 +262,6 @@ batch_size: 2
                  for steps in (6, 3, 48)}
         numbers = {out.split("validation cost ")[1].split()[0] for out in costs.values()}
         self.assertEqual(len(numbers), 1, str(costs))
-
-    def test_a_prompt_of_unknown_words_is_noted(self):
-        self.write("rare.txt", "ab" * 200 + "z" + "ab" * 100)
-        self.neon(self.text, "-r", "1", "-e", "1", "-s", "m.safetensors", "--set", "dataset.Text.path=rare.txt",
-                  "--set", "dataset.Text.min_count=2")
-        said = self.neon("sample", "m.safetensors", "--prompt", "aXbYa", "--length", "2", "-r", "1").err
-        self.assertIn("note: option --prompt: 2 of its 5 characters do not occur in the training text; the net reads <unk> there", said)
-        self.assertEqual(self.neon("sample", "m.safetensors", "--prompt", "ab", "--length", "2", "-r", "1").err, "")
 
     def test_a_net_of_classes_of_texts_says_what_it_takes(self):
         os.makedirs(self.path("few/a")), os.makedirs(self.path("few/b"))

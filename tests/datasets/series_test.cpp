@@ -151,6 +151,8 @@ TEST_CASE("series that give no windows") {
         "config: " + series + ": of its 20 rows, 16 are left for the training part; a sample and its targets take 17");
   CHECK(refused("Windows", {{"path", series}, {"ignore", "[day]"}, {"steps", "3"}, {"validation", "0.1"}}) ==
         "config: " + series + ": of its 20 rows, 2 are left for the validation part; a sample and its targets take 4");
+  CHECK(refused("Windows", {{"path", series}, {"ignore", "[day]"}, {"steps", "3"}, {"validation", "0.05"}}) ==
+        "config: " + series + ": of its 20 rows, 1 is left for the validation part; a sample and its targets take 4");
   CHECK(refused("Windows", {{"path", series}, {"columns", "[w]"}}) ==
         "config: columns: " + series + " has no column 'w'; did you mean x or y or z? (it has 'day', 'x', 'y', 'z')");
   CHECK(refused("Windows", {{"path", series}, {"columns", "[x]"}, {"ignore", "[x]"}}) ==
@@ -265,8 +267,7 @@ TEST_CASE("the rows of one id are a sequence") {
   DataContext context = offline();
   context.warnings = &warnings;
   CHECK(make("Sequences", shorter)->load(context).train.inputs.shape() == Shape{3, 2, 2});
-  CHECK(warnings ==
-        std::vector<std::string>{path + ": 1 sequences are longer than 2 rows, and their ends are left out"});
+  CHECK(warnings == std::vector<std::string>{path + ": 1 sequence is longer than 2 rows, and its end is left out"});
 }
 
 TEST_CASE("targets of sequences: numbers, and a class for each row") {
