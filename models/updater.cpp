@@ -1,6 +1,7 @@
 #include "models/updater.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "backends/graph/ops.h"
@@ -81,11 +82,14 @@ class Updater {
     return {step_.graph, step_.graph.scalar(name, options_.dtype == DType::f64 ? DType::f64 : DType::f32)};
   }
 
+  // A power of two, no less than the targets of a whole batch: longer padding changes no bit of a mean by it.
+  double whole_weight() const { return double(std::bit_ceil(uint64_t(step_.counted->most))); }
+
   // How much a gradient of this step counts among those that are added up, (1,1): the targets that count by those of a
   // whole batch. Without a value: StepOptions::weight.
   Expr weight_of_step() const {
     if (!step_.counted) return {step_.graph, Value{}};
-    return Expr(step_.graph, step_.counted->count) * (1.0 / double(step_.counted->most));
+    return Expr(step_.graph, step_.counted->count) * (1.0 / whole_weight());
   }
 
   Expr weighted(Expr gradient, Expr weight) const {
@@ -102,7 +106,7 @@ class Updater {
     const Expr sum(step_.graph, step_.graph.variable(kWeightsTogether, weight.dtype(), weight.shape()));
     const Expr total = sum + weight;
     step_.graph.assign(sum, kept(total));
-    return 1.0 / maximum(total, 1.0 / double(step_.counted->most));
+    return 1.0 / maximum(total, 1.0 / whole_weight());
   }
 
   // Adds the gradients up in variables until the host applies them; what is left in `gradients` is their mean.

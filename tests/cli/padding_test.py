@@ -119,6 +119,19 @@ class Padding(Case):
                 found.append(self.predicted())
             self.assertEqual(found[1:], found[:1] * 2, op)
 
+    def test_more_padding_changes_no_bit_of_accumulated_gradients(self):
+        lengths, found = [2 + i % 4 for i in range(28)], []
+        for steps in 5, 6, 13:
+            rng = np.random.default_rng(4)
+            x, y = np.full((28, steps, 3), np.nan, np.float32), np.full((28, steps), -1)
+            for i, n in enumerate(lengths):
+                x[i, :n], y[i, :n] = rng.standard_normal((n, 3)), rng.integers(0, 3, n)
+            np.savez(self.path("x.npz"), x_train=x, y_train=y)
+            self.train("dataset: {NPZ: {path: x.npz, sequences: true, classes: 3}}\nlayers:\n  - GRU: {name: g, output_size: 4}\n"
+                       + HEAD + "accumulate: 3\n")
+            found.append({name: array.tobytes() for name, array in self.weights().items()})
+        self.assertEqual(found[1:], found[:1] * 2)
+
     def test_the_filler_of_the_last_piece_of_a_text_is_seen_by_no_step(self):
         text = "abcabbcacbacbbcaabcb"  # 19 targets: pieces of 6, 6, 6 and 1
         self.write("a.txt", text)
