@@ -6,6 +6,7 @@
 #include "datasets/file.h"
 #include "datasets/labelled_texts.h"
 #include "datasets/text_file.h"
+#include "neon/core/counted.h"
 #include "neon/core/message.h"
 #include "neon/core/paths.h"
 #include "neon/core/random.h"
@@ -258,8 +259,9 @@ class BABI : public Parametrized<Dataset, BabiParams> {
     const size_t unknown =
         std::erase_if(texts.test, [&](const LabelledText& one) { return !answers.contains(one.label); });
     if (unknown > 0)
-      context.warn(text(texts.source, ": ", unknown, " test questions have an answer that no training question has; ",
-                        "they are left out"));
+      context.warn(text(texts.source, ": ", counted(int64_t(unknown), "test question"), unknown == 1 ? " has" : " have",
+                        " an answer that no training question has; ", unknown == 1 ? "it is" : "they are",
+                        " left out"));
     texts.points_apart = texts.keeps_end = true;
     LabelledTextParams words;
     words.steps = cut_stories(texts);

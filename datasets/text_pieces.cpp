@@ -53,6 +53,13 @@ int64_t validation_tokens(double validation, int64_t count, int64_t steps, const
   return int64_t(std::ceil(wanted));
 }
 
+size_t start_of_unit(std::string_view text, size_t place) {
+  while (place > 0 && place < text.size() && (uint8_t(text[place]) & 0xc0) == 0x80) --place;
+  const size_t before = place - std::min(place, kEndOfText.size() - 1);
+  const size_t found = text.substr(0, place + kEndOfText.size() - 1).find(kEndOfText, before);
+  return found < place ? found : place;
+}
+
 namespace {
 
 // The share of a text whose length is not yet known in tokens, in bytes: the last tokens need not be those of a share.
@@ -79,14 +86,6 @@ std::set<std::string> strangers(const Tokenizer& tokenizer, const std::string& g
   for (std::string_view one; units.next(one);)
     if (tokenizer.find(one) < 0) out.emplace(one);
   return out;
-}
-
-// `place`, or where the character or kEndOfText begins inside which it is.
-size_t start_of_unit(std::string_view text, size_t place) {
-  while (place > 0 && (uint8_t(text[place]) & 0xc0) == 0x80) --place;
-  const size_t before = place - std::min(place, kEndOfText.size() - 1);
-  const size_t found = text.substr(0, place + kEndOfText.size() - 1).find(kEndOfText, before);
-  return found < place ? found : place;
 }
 
 // Moves the end of the training text to the validation text. Tokens of bpe are not known yet: bytes stand for them.

@@ -51,6 +51,9 @@ void check_stride(int64_t stride, int64_t steps, bool streams);
 // samples. A config error where that leaves too few.
 int64_t validation_tokens(double validation, int64_t count, int64_t steps, const std::string& source);
 
+// `place`, or where the character or kEndOfText begins inside which it is.
+size_t start_of_unit(std::string_view text, size_t place);
+
 // The data as headers would describe it.
 DataCheck check_of(const Data& data);
 

@@ -161,9 +161,10 @@ class NamedText : public Parametrized<Dataset, NamedTextParams<kind>> {
 
   // The end of the only text as test text, and before it the validation text.
   Data cut(TextParts parts, const DataContext& context) const {
-    const auto test = size_t(kind.test * double(parts.train.size()));
-    parts.test = parts.train.substr(parts.train.size() - test);
-    parts.train.resize(parts.train.size() - test);
+    size_t end = parts.train.size() - size_t(kind.test * double(parts.train.size()));
+    if (this->params.unit != name_of(TextUnit::byte)) end = start_of_unit(parts.train, end);
+    parts.test = parts.train.substr(end);
+    parts.train.resize(end);
     const double share = validation(kind.validation / (1 - kind.test));
     return this->finish(pieces_of_text(parts, this->params, share, context), context);
   }

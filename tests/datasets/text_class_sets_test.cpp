@@ -219,7 +219,7 @@ TEST_CASE("stories and their questions") {
   CHECK(words_in(data, data.train, 2) == Texts{"it", "rains", ".", "what", "is", "it", "?"});
   CHECK((answer(data, data.train, 0) == "bathroom" && answer(data, data.train, 1) == "hallway"));
   CHECK((data.test.size() == 3 && !warnings.empty() &&
-         warnings[0].ends_with("1 test questions have an answer that no training question has; they are left out")));
+         warnings[0].ends_with("1 test question has an answer that no training question has; it is left out")));
   // The question stays where a story is cut.
   const Data cut = make("BABI", {{"steps", "6"}})->load(context);
   CHECK(words_in(cut, cut.train, 0) == Texts{"hallway", ".", "where", "is", "mary", "?"});

@@ -272,6 +272,11 @@ TEST_CASE("a text stands in for a set that is missing, and the set's own parts a
   CHECK(values(ptb.train.targets) == std::vector<double>{2, 0, 3, 1, 0, -1, -1, -1});
   CHECK(values(ptb.validation.targets) == std::vector<double>{1, 0, -1, -1, -1, -1, -1, -1});
   CHECK(values(ptb.test.targets) == std::vector<double>{3, 2, 0, -1, -1, -1, -1, -1});
+  std::string letters;  // 220 bytes: the last 5 % begin inside a character
+  for (int i = 0; i < 55; ++i) letters += "\xc3\xa9\xc3\xa8";
+  dir.write("enwik8/enwik8", letters);
+  const Data cut = make("HutterPrize", {{"steps", "6"}, {"unit", "characters"}})->load(context);
+  CHECK(values(cut.test.targets) == std::vector<double>{0, 1, 0, 1, 0, -1});
 }
 
 TEST_CASE("texts with classes: of folders and tables, padded") {
