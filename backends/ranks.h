@@ -39,6 +39,15 @@ class RankLost : public Error {
   std::string kept_;
 };
 
+// An end that a rank waits for.
+class Awaited {
+ public:
+  virtual bool is_done() const = 0;
+
+ protected:
+  ~Awaited() = default;
+};
+
 class Ranks {
  public:
   explicit Ranks(RankOf of) : of_(of) {}
@@ -67,6 +76,11 @@ class Ranks {
   virtual void set_device(const std::string&) {}
   // While this rank waits for its device, and so for what the devices of the others give it.
   virtual void set_waiting(bool) {}
+  // Waits until this rank's device has what those of the others give it. Throws RankLost where another rank is no
+  // longer there. Ranks over which whoever started them watches return at once.
+  virtual void wait_for_device(const Awaited&) {}
+  // The end of a message that says what is left of the run if rank 0 ends now; that one, which alone saves, sets it.
+  virtual void set_kept(const std::string&) {}
   // While this rank does what the others have no part in, however long that takes.
   virtual void set_alone(bool) {}
   // The name of this rank in messages: "rank 1 of 2 (node7)".

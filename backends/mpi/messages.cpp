@@ -83,6 +83,7 @@ void Messages::hear(int rank, const std::vector<char>& bytes) {
     case Word::ask: return send(rank, Word::here, 0, "");
     case Word::here: peer.answered = true; return;
     case Word::ended: return note_end(rank, head.code, cause);
+    case Word::kept: kept_ = cause; return;
     case Word::hung: return note_end(head.code, exit_code(ErrorKind::failed), cause);
   }
 }

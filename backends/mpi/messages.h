@@ -26,7 +26,7 @@ struct Peer {
 
 class Messages {
  public:
-  enum class Word : int { alone, together, ask, here, ended, hung };
+  enum class Word : int { alone, together, ask, here, ended, hung, kept };
 
   // A channel of its own beside that of `world`. All ranks call this together.
   explicit Messages(MPI_Comm world);
@@ -34,6 +34,8 @@ class Messages {
   int rank() const { return rank_; }
   int size() const { return int(peers_.size()); }
   std::vector<Peer>& peers() { return peers_; }
+  // The text of Ranks::set_kept(), which rank 0 tells.
+  std::string& kept() { return kept_; }
 
   // `code` is an exit code, or the rank that has hung.
   void tell_all(Word word, int code = 0, const std::string& cause = "");
@@ -56,6 +58,7 @@ class Messages {
   int rank_ = 0;
   std::vector<Peer> peers_;
   std::list<Sending> sendings_;
+  std::string kept_;
   int64_t endings_ = 0;
 };
 

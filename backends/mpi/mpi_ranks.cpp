@@ -43,6 +43,19 @@ RankOf place_in(MPI_Comm ranks) {
   return out;
 }
 
+class AllDone : public Awaited {
+ public:
+  explicit AllDone(std::span<MPI_Request> requests) : requests_(requests) {}
+  bool is_done() const override {
+    int done = 0;
+    check_mpi(MPI_Testall(int(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE), kDoing);
+    return done != 0;
+  }
+
+ private:
+  const std::span<MPI_Request> requests_;
+};
+
 uint64_t drawn_seed() {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
@@ -84,6 +97,11 @@ void MpiRanks::set_started() {
 
 void MpiRanks::set_alone(bool alone) { messages_.tell_all(alone ? Messages::Word::alone : Messages::Word::together); }
 
+void MpiRanks::set_kept(const std::string& kept) {
+  messages_.kept() = kept;
+  messages_.tell_all(Messages::Word::kept, 0, kept);
+}
+
 void MpiRanks::pass(std::span<const Given> give, std::span<const Taken> take) {
   requests_.clear();
   // Each rank begins with the one behind it, so that not all send to one.
@@ -100,18 +118,21 @@ void MpiRanks::pass(std::span<const Given> give, std::span<const Taken> take) {
           MPI_Isend(given.data, int(given.bytes), MPI_BYTE, to, 0, arrays_, &requests_.emplace_back(MPI_REQUEST_NULL)),
           kDoing);
   }
-  wait(requests_);
+  wait(AllDone(requests_));
 }
 
-void MpiRanks::wait(std::span<MPI_Request> requests) {
+void MpiRanks::wait_for_device(const Awaited& device) try { wait(device); } catch (const RankLost&) {
+  if (when_lost_) when_lost_();
+  throw;
+}
+
+void MpiRanks::wait(const Awaited& awaited) {
   const double begin = seconds_now();
   const int64_t spins = crowded_ > 0 ? kCrowdedSpins : kSpins;
   double waited = 0;
-  int there = 0;
   crowded_ = std::max(crowded_ - 1, int64_t(0));
   for (int64_t looks = 0;; ++looks) {
-    check_mpi(MPI_Testall(int(requests.size()), requests.data(), &there, MPI_STATUSES_IGNORE), kDoing);
-    if (there) break;
+    if (awaited.is_done()) break;
     if (looks < spins) continue;
     give_way();
     if (looks % kMessages == 0) {
@@ -195,7 +216,7 @@ std::vector<RankEnding> MpiRanks::end(const RankEnding& own) {
   if (!has_failed(own)) try {
       MPI_Request all = MPI_REQUEST_NULL;
       check_mpi(MPI_Ibarrier(arrays_, &all), "leaving the other ranks");
-      wait({&all, 1});
+      wait(AllDone({&all, 1}));
       MPI_Finalize();
       return {};
     } catch (const Error&) {

@@ -21,6 +21,9 @@ class MpiRanks : public StartedRanks {
   void set_device(const std::string& device) override { ending(rank()).device = device; }
   void set_started() override;
   void set_alone(bool alone) override;
+  void set_kept(const std::string& kept) override;
+  void wait_for_device(const Awaited& device) override;
+  std::string kept() const override { return messages_.kept(); }
   bool started() const override { return started_; }
   std::vector<RankEnding> end(const RankEnding& own) override;
   [[noreturn]] void end_all(int code) override;
@@ -29,7 +32,7 @@ class MpiRanks : public StartedRanks {
   RankEnding& ending(int rank) const { return messages_.peers()[size_t(rank)].ending; }
   // Begins to move bytes, at most kPart from rank to rank, and waits until all are there. Own bytes stay.
   void pass(std::span<const Given> give, std::span<const Taken> take);
-  void wait(std::span<MPI_Request> requests);
+  void wait(const Awaited& awaited);
   void give_way();
   void find_hung(double waited);
   std::vector<RankEnding> endings_of_all();

@@ -99,6 +99,13 @@ void SharedRanks::set_waiting(bool waiting) {
   ++own.moves;
 }
 
+void SharedRanks::set_kept(const std::string& kept) {
+  RankBoard& board = **board_;
+  const int32_t other = 1 - board.kept_number;
+  std::snprintf(board.kept[other], sizeof board.kept[other], "%s", kept.c_str());
+  board.kept_number = other;
+}
+
 // Waits until all ranks are here.
 void SharedRanks::meet() {
   RankBoard& board = **board_;

@@ -30,6 +30,9 @@ struct RankBoard {
   std::atomic<int32_t> lost;     // 1: a rank has ended before its time, and the others end, too
   std::atomic<int32_t> started;  // 1: all ranks have met
   std::atomic<int64_t> endings;
+  // Texts of set_kept(), the present one and one before. A rank that is killed while it writes leaves one whole.
+  char kept[2][1024] = {};
+  std::atomic<int32_t> kept_number;
   alignas(64) std::atomic<uint32_t> arrived;
   alignas(64) std::atomic<uint32_t> round;
   RankRecord records[kMostRanks];
@@ -72,6 +75,7 @@ class SharedRanks : public Ranks {
   void set_device(const std::string& device) override;
   void set_started() override { (*board_)->started = 1; }
   void set_waiting(bool waiting) override;
+  void set_kept(const std::string& kept) override;
   void set_alone(bool alone) override { (*board_)->records[rank()].alone = alone ? ++times_alone_ : 0; }
 
  private:

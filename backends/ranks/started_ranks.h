@@ -33,8 +33,16 @@ class StartedRanks : public Ranks {
   // or another has failed, returns what the ranks said before some seconds had passed; the rank that speaks for all
   // hears of them first.
   virtual std::vector<RankEnding> end(const RankEnding& own) = 0;
+  // The text of set_kept(), on any rank.
+  virtual std::string kept() const = 0;
+  // Sets the function that ends this process where another rank is lost while this one's device waits for it. The
+  // device may do so for ever, and then nothing of it can be given back.
+  void when_lost(void (*end)()) { when_lost_ = end; }
   // Ends all ranks at once with that exit code.
   [[noreturn]] virtual void end_all(int code) = 0;
+
+ protected:
+  void (*when_lost_)() = nullptr;
 };
 
 // Takes this process' place, together with the other ranks. Throws where this build has no MPI.

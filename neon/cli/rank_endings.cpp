@@ -41,9 +41,15 @@ bool is_of_all(std::span<const RankEnding> ranks, int failed, bool started) {
   return others == 0 && (same > 1 || (!started && (without == 0 || (failed == 0 && one_host))));
 }
 
+// Rank 0 knows best, where it has only noticed the end of another; as long as it can, it says so in its own cause.
+std::string kept_after(std::span<const RankEnding> ranks, int failed, const std::string& kept) {
+  if (ranks[0].code == kLostCode && !ranks[0].cause.empty()) return ranks[0].cause;
+  return ranks[size_t(failed)].cause.find("checkpoint") == std::string::npos ? kept : "";
+}
+
 }  // namespace
 
-int tell_endings(std::span<const RankEnding> ranks, bool started) {
+int tell_endings(std::span<const RankEnding> ranks, bool started, const std::string& kept) {
   const int failed = first_failed(ranks);
   if (failed < 0) return 0;
   const RankEnding& first = ranks[size_t(failed)];
@@ -56,9 +62,8 @@ int tell_endings(std::span<const RankEnding> ranks, bool started) {
     }
     return first.code;
   }
-  const std::string kept = failed != 0 && ranks[0].code == kLostCode ? ranks[0].cause : "";
   print_message(text("neon: rank ", failed, " of ", ranks.size(), " (", first.host, ", ", first.device, ")",
-                     is_of_process(cause) ? " " : ": ", cause, kept));
+                     is_of_process(cause) ? " " : ": ", cause, kept_after(ranks, failed, kept)));
   return first.code;
 }
 

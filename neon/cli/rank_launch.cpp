@@ -249,7 +249,8 @@ class Launch {
       const RankRecord& own = record(k);
       endings.push_back({own.ended != 0, own.code, own.cause, board_->host, own.device, own.ended_at});
     }
-    const int failed = stopped_at_once_ ? 128 + asked_to_stop : tell_endings(endings, board_->started);
+    const int failed = stopped_at_once_ ? 128 + asked_to_stop
+                                        : tell_endings(endings, board_->started, board_->kept[board_->kept_number]);
     for (int k = 0; k < count(); ++k)
       if (ranks_[size_t(k)].runs)
         print_message(text("warning: rank ", k, ", process ", ranks_[size_t(k)].id,

@@ -93,7 +93,7 @@ void end_started(StartedRanks& ranks, int code, const std::string& cause) {
   if (endings.empty()) return;
   // Here the others are ended by rank 0, unless that one can do so no longer.
   if (const int messages = own_place().messages; messages >= 0) dup2(messages, STDERR_FILENO);
-  const int failed = tell_endings(endings, ranks.started());
+  const int failed = tell_endings(endings, ranks.started(), ranks.kept());
   ranks.end_all(failed ? failed : code);
 }
 

@@ -57,7 +57,8 @@ std::vector<std::string> Checkpoints::save(const Position& position, Variables& 
   const auto note_saved = [&] { last_ = setup_.options.save_path, last_evaluated_ = evaluated; };
   if (setup_.leads()) try {
       messages = write(position, variables, shared);
-      note_saved();  // before other ranks, one of which may be lost by now, agree
+      note_saved();
+      tell_kept();  // before other ranks, one of which may be lost by now, agree
     } catch (...) {
       trouble = std::current_exception();
     }
@@ -93,6 +94,10 @@ std::vector<std::string> Checkpoints::write(const Position& position, const Vari
 std::string Checkpoints::write_best() {
   const WorkAlone alone(setup_.ranks);
   return best_.write();
+}
+
+void Checkpoints::tell_kept() {
+  if (setup_.ranks && setup_.leads()) setup_.ranks->set_kept(kept_text());
 }
 
 static void forget_best(Position& position) {

@@ -44,6 +44,8 @@ class Checkpoints {
   const std::string& last() const { return last_; }
   // The end of a message that says what is left of a run that failed: "; the last good checkpoint is ...".
   std::string kept_text() const;
+  // Tells that for the others, who say so where this rank is killed.
+  void tell_kept();
 
  private:
   std::vector<std::string> write(const Position& position, const Variables& variables,

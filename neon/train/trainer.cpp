@@ -87,6 +87,7 @@ RunResult Trainer::run(const std::function<void()>& settled) try {
   const Position& at = start_.position;
   const double seconds_before = at.seconds;
   started_ = now_seconds();
+  checkpoints_.tell_kept();
   if (start_.threads_fixed) settle(settled);
   if (!finished()) train(settled);
   else if (at.epoch < setup_.epochs)

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """A rank of mpirun that fails, dies or hangs ends all, and a signal saves once."""
+import contextlib
 import os
 import shutil
 import signal
@@ -114,14 +115,18 @@ class MpiFaults(MpiCase):
             os.remove(self.path("k.safetensors"))
 
     def test_a_rank_that_hangs_ends_all(self):
+        self.environment["NEON_ALONE_SECONDS"] = "1"  # rank 0 may be stopped as it saves
         for rank in 0, 1:
-            child = self.started(2)
+            child = self.started(2, "-s", "h.safetensors")
             ids = ranks_in(self.folder)
+            self.wait_for_saves("h.safetensors")
             os.kill(ids[rank], signal.SIGSTOP)
             code, _, err = self.ended(child, seconds=16)
             self.assertEqual(code, 1, err)
             (line,) = [line for line in err.splitlines() if line.startswith("neon: ")]
-            self.assertRegex(line, rf"^neon: rank {rank} of 2 \({os.uname().nodename}, CPU\) has not answered for \d+ seconds")
+            self.assertRegex(line, rf"^neon: rank {rank} of 2 \({os.uname().nodename}, CPU\) has not answered for \d+ seconds; "
+                                   r"the last good checkpoint is h.safetensors$")
+            os.remove(self.path("h.safetensors"))
             self.check_gone(ids)
 
     def started_with_samples(self):
@@ -135,6 +140,14 @@ class MpiFaults(MpiCase):
         while len(ids := ranks_in(self.folder)) < 2:
             time.sleep(0.001)
         return child, ids
+
+    def open_files(self, process):
+        """Paths in the test's folder; a file may be closed meanwhile."""
+        out = []
+        for each in os.listdir(f"/proc/{process}/fd"):
+            with contextlib.suppress(OSError):
+                out.append(os.readlink(f"/proc/{process}/fd/{each}").removeprefix(os.path.realpath(self.folder)))
+        return out
 
     def check_hung(self, child, ids, words):
         code, _, err = self.ended(child, seconds=16)
@@ -152,8 +165,7 @@ class MpiFaults(MpiCase):
 
     def test_a_rank_that_hangs_while_it_reads_samples_ends_all(self):
         child, ids = self.started_with_samples()
-        files = f"/proc/{ids[1]}/fd/"
-        while not any(os.path.realpath(files + each).endswith("/d.npz") for each in os.listdir(files)):
+        while "/d.npz" not in self.open_files(ids[1]):
             time.sleep(0.001)
         os.kill(ids[1], signal.SIGSTOP)
         self.check_hung(child, ids, rf"^neon: rank 1 of 2 \({os.uname().nodename}, CPU\) has not answered for \d seconds")

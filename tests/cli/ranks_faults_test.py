@@ -81,12 +81,13 @@ class Faults(Case):
     def test_a_rank_that_aborts(self):
         """Its line has no note that the rank would have printed, as that on sharded weights."""
         spec = self.spec(LONG, parallel="{optimizer: sharded}")
-        child = self.began(self.start("-b", "cpu", "-r", "3", "-m", "2", spec))
-        os.kill(children(child.pid)[1], signal.SIGABRT)
-        code, _, err = self.ended(child)
-        self.assertEqual(code, 1)
-        (line,) = [line for line in err.splitlines() if line.startswith("neon: ")]
-        self.assertEqual(line, f"neon: {self.rank(1, 2)} was ended by SIGABRT; no checkpoint was being saved (-s FILE)")
+        for rank in 0, 1:
+            child = self.began(self.start("-b", "cpu", "-r", "3", "-m", "2", spec))
+            os.kill(children(child.pid)[rank], signal.SIGABRT)
+            code, _, err = self.ended(child)
+            self.assertEqual(code, 1)
+            (line,) = [line for line in err.splitlines() if line.startswith("neon: ")]
+            self.assertEqual(line, f"neon: {self.rank(rank, 2)} was ended by SIGABRT; no checkpoint was being saved (-s FILE)")
 
     def stopped_alone(self, *command):
         """A run of two ranks, of which rank 0 was stopped amid the drawing of feature maps, which it does alone."""

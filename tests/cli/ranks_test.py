@@ -308,15 +308,13 @@ class Ranks(Case):
         for rank in 0, 1, 2:
             child = self.started(spec, 3, "-s", "k.safetensors")
             ids = children(child.pid)
-            end = time.monotonic() + 10
-            while not os.path.exists(self.path("k.safetensors")) and time.monotonic() < end:
-                time.sleep(0.01)
+            self.wait_for_saves("k.safetensors")
             os.kill(ids[rank], signal.SIGKILL)
             code, _, err = self.ended(child)
             self.assertEqual(code, 1)
             (line,) = [line for line in err.splitlines() if line.startswith("neon: ")]
             self.assertEqual(line, f"neon: rank {rank} of 3 ({os.uname().nodename}, CPU) was killed (SIGKILL), by "
-                             "somebody or for want of memory" + ("; the last good checkpoint is k.safetensors" if rank else ""))
+                             "somebody or for want of memory; the last good checkpoint is k.safetensors")
             for each in ids:
                 self.assertFalse(os.path.exists(f"/proc/{each}"))
             self.neon("eval", "-b", "cpu", "k.safetensors")

@@ -153,6 +153,14 @@ class Case(unittest.TestCase):
             self.assertTrue(line and time.monotonic() < end, "it did not begin")
         return child
 
+    def wait_for_saves(self, name):
+        """Until a second checkpoint has taken the place of the first, which the run knows of then."""
+        seen, end = set(), time.monotonic() + 10
+        while len(seen) < 2 and time.monotonic() < end:
+            if os.path.exists(self.path(name)):
+                seen.add(os.stat(self.path(name)).st_ino)
+            time.sleep(0.01)
+
     def ended(self, child, seconds=10):
         """Exit code, stdout and stderr of a child that must end within so many seconds."""
         before = time.monotonic()
