@@ -76,6 +76,13 @@ Device::~Device() {
   if (context_) cuDevicePrimaryCtxRelease(device_);
 }
 
+bool Device::is_done() const {
+  const CUresult result = cuStreamQuery(stream_);
+  if (result == CUDA_ERROR_NOT_READY) return false;
+  check(result, "waiting for the GPU");
+  return true;
+}
+
 size_t Device::free_bytes() const {
   make_current();
   size_t free = 0, all = 0;

@@ -12,6 +12,8 @@
 #include <string>
 #include <utility>
 
+#include "backends/ranks.h"
+
 namespace neon::cuda {
 
 // Throws with what was being done and CUDA's words: ErrorKind::memory when memory ran out, else ErrorKind::device.
@@ -30,7 +32,7 @@ class OwnStream {
   static inline thread_local CUstream of_thread = nullptr;
 };
 
-class Device {
+class Device : public Awaited {
  public:
   explicit Device(int index);
   ~Device();
@@ -47,6 +49,8 @@ class Device {
   // The same, and a fault is that of a kernel of the program that runs.
   void check(CUresult result, const std::string& doing) const;
   void wait(const std::string& doing) const { check(cuStreamSynchronize(stream_), doing); }
+  // Whether all that was queued is done.
+  bool is_done() const override;
   // Sets the name of the program whose runs are sent now.
   void set_running(const std::string& name) { running_ = name; }
   // Whether each kernel is to be waited for before the next one.

@@ -145,6 +145,7 @@ void CudaProgram::synchronize() const {
   CudaProgram& self = const_cast<CudaProgram&>(*this);
   self.flush();
   if (ranks_) ranks_->set_waiting(true);
+  if (ranks_) ranks_->wait_for_device(*engine_->device);
   self.ring_.fetch(runs_, *engine_->device);
   if (ranks_) ranks_->set_waiting(false);
 }

@@ -97,6 +97,11 @@ void end_started(StartedRanks& ranks, int code, const std::string& cause) {
   ranks.end_all(failed ? failed : code);
 }
 
+void end_lost_rank() {
+  StartedRanks& ranks = *own_place().started;
+  end_started(ranks, kLostCode, ranks.leads() ? ranks.kept() : "");
+}
+
 }  // namespace
 
 void share_processors() {
@@ -128,9 +133,13 @@ void join_mpi_ranks() {
   forget_started_place();
   place.by = found->by;
   if (!place.started->leads()) be_silent(place);
-  if (place.started->size() > 1) return on_wait_for_reader(wait_alone);
-  place.started->end({});
-  place.started.reset();
+  if (place.started->size() == 1) {
+    place.started->end({});
+    place.started.reset();
+    return;
+  }
+  place.started->when_lost(end_lost_rank);
+  on_wait_for_reader(wait_alone);
 }
 
 void check_mpi_ranks(const CommandLine& line) {
@@ -180,13 +189,15 @@ void take_gpu_of_rank(const CommandLine& line, RunOptions& options) {
   const std::vector<GpuInfo> gpus = gpu_module(why_not)->devices();
   const int64_t first = options.device_id, left = int64_t(gpus.size()) - first;
   const RankOf here = ranks->of_host();
-  if (left < here.ranks)
+  // Whoever starts ranks may show each of them one GPU alone, as srun --gpus-per-task=1 does.
+  const bool sees_own = own_place().started && gpus.size() == 1 && std::getenv("CUDA_VISIBLE_DEVICES");
+  if (!sees_own && left < here.ranks)
     fail(ErrorKind::device,
-         here.ranks < ranks->size() ? text(here.ranks, " ranks of a host take") : line.ranks_option + " takes",
+         own_place().started ? text(here.ranks, " ranks of a host take") : line.ranks_option + " takes",
          " as many GPUs, and there ", left == 1 ? "is " : "are ", left,
          first > 0 ? text(" from GPU ", first, " on") : "", "; take fewer, or -b cpu for ", here.ranks,
          " ranks on the CPU");
-  options.device_id = first + here.rank;
+  if (!sees_own) options.device_id = first + here.rank;
   check_gpu(int(options.device_id));
   // Threads that read samples, and pinned memory, stay on the GPU's NUMA node.
   if (here.ranks > 1) stay_near(gpus[size_t(options.device_id)].pci, here.ranks);

@@ -1,9 +1,11 @@
 #!/usr/bin/python3
-"""Several ranks on GPUs (-b gpu -m N) compute what one GPU does; runs go on with other numbers of GPUs; a rank that dies
-or hangs ends all. Four GPUs are taken where they are, else two; where there are fewer all is skipped, counted and said."""
+"""Several ranks on GPUs (-b gpu -m N, or mpirun) compute what one GPU does; runs go on with other numbers of GPUs; a rank
+that dies or hangs ends all. Four GPUs are taken where they are, else two; where there are fewer all is skipped, counted
+and said."""
 import functools
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +15,7 @@ import unittest
 import numpy as np
 
 import devices_test
+import mpi_case
 import ranks_streams_test
 import ranks_test
 import sharded_test
@@ -221,10 +224,99 @@ class Ranks(devices_test.Case):
         self.assertEqual(out.count("wrote m.safetensors"), 1)
 
 
+@functools.cache
+def has_mpi():
+    said = subprocess.run([support.NEON, "doctor"], stdout=subprocess.PIPE, text=True,
+                          env={**support.ENVIRONMENT, **devices_test.OF_THE_MACHINE}).stdout
+    return bool(re.search(r"(?m)^MPI +/.*\.so$", said) and shutil.which("mpirun"))
+
+
+class Mpi(devices_test.Case):
+    """Ranks of mpirun: MPI carries NCCL's first word, and messages beside what GPUs exchange."""
+    mpirun = mpi_case.MpiCase.mpirun
+    check_gone = mpi_case.MpiCase.check_gone
+    check_equal = Ranks.check_equal
+
+    def setUp(self):
+        if not has_mpi():
+            self.skipTest("there is no mpirun, or this neon has no MPI")
+        super().setUp()
+        self.environment.update(mpi_case.AS_ROOT, TMPDIR=self.folder, NEON_ALONE_SECONDS="1")  # a rank may hang as it saves
+
+    def train(self, spec, *options, under=None, name="mpi.safetensors"):
+        done = self.neon("-b", "gpu", "-r", "3", "-s", name, *options, spec, under=under or self.mpirun(ranks()))
+        return done, arrays(self.path(name))
+
+    def test_ranks_compute_what_one_gpu_does(self):
+        for spec in self.spec(NUMBERS), self.spec(IMAGES), self.spec(sharded_test.NUMBERS), self.spec(split_dense_test.NUMBERS):
+            self.check_equal(self.train(spec)[1], Ranks.train(self, spec, 1)[1])
+
+    def test_the_bits_of_ranks_that_neon_starts(self):
+        spec = self.spec(IMAGES)
+        mpi_case.MpiCase.check_same_bits(self, self.train(spec)[1], Ranks.train(self, spec, ranks())[1])
+
+    def test_a_run_goes_on_without_mpirun(self):
+        spec = self.spec(NUMBERS)
+        self.train(spec, "-e", "1", name="part.safetensors")
+        self.neon("resume", "-b", "gpu", "-e", "4", "part.safetensors")
+        self.check_equal(arrays(self.path("part.safetensors")), Ranks.train(self, spec, 1)[1])
+
+    def test_ranks_that_see_one_gpu_each(self):
+        """As srun --gpus-per-task=1 starts them."""
+        spec = self.spec(NUMBERS)
+        sees_one = "sh", "-c", 'CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_LOCAL_RANK exec "$@"', "sh"
+        _, got = self.train(spec, under=(*self.mpirun(ranks()), *sees_one))
+        self.check_equal(got, Ranks.train(self, spec, 1)[1])
+
+    def test_more_ranks_than_gpus(self):
+        done = self.neon("-b", "gpu", self.spec(NUMBERS), code=6, under=self.mpirun(doctor()[0] + 1))
+        (line,) = [line for line in done.err.splitlines() if line.startswith("neon: ")]
+        self.assertRegex(line, rf"{doctor()[0] + 1} ranks of a host take as many GPUs, and there are {doctor()[0]}; take fewer")
+
+    def started(self):
+        """A run that has saved, and the ids of its ranks."""
+        command = [*self.mpirun(ranks()), support.NEON, "-b", "gpu", "-r", "3", "-s", "m.safetensors", self.spec(LONG)]
+        child = self.began(subprocess.Popen(command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
+                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        self.wait_for_saves("m.safetensors")
+        return child, mpi_case.ranks_in(self.folder)
+
+    def check_ended(self, child, ids, rank):
+        code, _, err = self.ended(child, 20)
+        self.assertEqual(code, 1, err)
+        (line,) = [line for line in err.splitlines() if line.startswith("neon: ")]
+        self.assertRegex(line, rf"^neon: rank {rank} of {ranks()} \({os.uname().nodename}, GPU {rank}\) has not answered for "
+                               r"\d+ seconds; the last good checkpoint is m.safetensors$")
+        self.check_gone(ids)
+        os.remove(self.path("m.safetensors"))
+
+    def test_a_rank_that_hangs_ends_all(self):
+        """The others wait for their GPUs, which would never end."""
+        for rank in 0, ranks() - 1:
+            child, ids = self.started()
+            os.kill(ids[rank], signal.SIGSTOP)
+            self.check_ended(child, ids, rank)
+
+    def test_a_rank_that_is_killed_ends_all(self):
+        child, ids = self.started()
+        os.kill(ids[1], signal.SIGKILL)
+        code, _, err = self.ended(child)
+        self.assertEqual(code, 128 + signal.SIGKILL, err)
+        self.check_gone(ids)
+        self.neon("eval", "-b", "cpu", "m.safetensors")
+
+    def test_a_signal_saves_once(self):
+        child, ids = self.started()
+        child.send_signal(signal.SIGTERM)
+        _, out, err = self.ended(child)
+        self.assertEqual(out.count("wrote m.safetensors"), 1, err)
+        self.check_gone(ids)
+
+
 if __name__ == "__main__":
     problem = why_not()
     if not problem:
         support.main()
-    count = unittest.defaultTestLoader.loadTestsFromTestCase(Ranks).countTestCases()
+    count = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]).countTestCases()
     print(f"{problem}\n0 passed, 0 failed, {count} skipped")
     sys.exit(77)
