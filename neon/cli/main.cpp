@@ -80,7 +80,7 @@ int run(const std::vector<std::string>& arguments, char** argv) {
   const std::string first = arguments.empty() ? "" : arguments.front();
   if (!only_informs(first)) {
     note_threads();
-    neon::share_processors();
+    neon::settle_environment();
     begin_with_short_spins(first, argv);
     neon::join_mpi_ranks();
   }

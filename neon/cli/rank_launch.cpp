@@ -92,6 +92,7 @@ class Launch {
     settings.push_back(text(kRankVariable, "=", k, " ", board_.descriptor(), " ", getpid()));
     if (!std::getenv("OMP_NUM_THREADS"))
       settings.push_back(text("OMP_NUM_THREADS=", std::max(1, available_threads() / count())));
+    if (!std::getenv(kMulticastVariable)) settings.push_back(text(kMulticastVariable, "=", kNoMulticast));
     std::vector<std::string> words = {line_.program};
     words.insert(words.end(), line_.words.begin(), line_.words.end());
     posix_spawn_file_actions_t files;

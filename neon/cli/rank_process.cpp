@@ -104,9 +104,11 @@ void end_lost_rank() {
 
 }  // namespace
 
-void share_processors() {
+void settle_environment() {
   const std::optional<StartedPlace> place = started_place();
-  if (!place || std::getenv("OMP_NUM_THREADS")) return;
+  if (!place) return;
+  setenv(kMulticastVariable, kNoMulticast, 0);
+  if (std::getenv("OMP_NUM_THREADS")) return;
   // Processes that mpirun binds to processors have few already.
   const int all = std::min(int(sysconf(_SC_NPROCESSORS_ONLN)), processors_of_cgroups());
   const int threads = std::min(available_threads(), std::max(1, all / std::max(1, place->host_ranks)));

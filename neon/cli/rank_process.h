@@ -15,10 +15,14 @@ namespace neon {
 // In the environment of a rank: "RANK DESCRIPTOR PARENT", the board's descriptor and whoever started it.
 constexpr const char* kRankVariable = "NEON_RANK";
 
+// NCCL adds up in the switches of NVLink only where the caller's environment says so: a fault amid that may put all
+// GPUs of a host out of service.
+constexpr const char *kMulticastVariable = "NCCL_NVLS_ENABLE", *kNoMulticast = "0";
+
 // Takes this process's place among the ranks; does nothing without kRankVariable. Throws where the place is missing.
 void join_ranks();
-// Before OpenMP reads the environment: ranks of one host that mpirun started share its processors.
-void share_processors();
+// Before OpenMP and NCCL read the environment of ranks that mpirun started: those of one host share its processors.
+void settle_environment();
 // Takes this process' place among the ranks that mpirun started; does nothing in one that was started by itself.
 void join_mpi_ranks();
 // Throws unless ranks that mpirun started can carry out this command.

@@ -13,7 +13,8 @@ import hist_test
 import support
 
 # What the driver and CUDA's libraries are found by.
-OF_THE_MACHINE = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES") if name in os.environ}
+OF_THE_MACHINE = {name: value for name, value in os.environ.items()
+                  if name in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES") or name.startswith("NCCL_")}
 
 CONVOLUTION = """\
 dataset: {UniformRandom: {ntrain: 256, ntest: 64, nin: [3, 12, 12], nout: 10}}

@@ -129,6 +129,14 @@ class MpiFaults(MpiCase):
             os.remove(self.path("h.safetensors"))
             self.check_gone(ids)
 
+    def test_multicast_is_off_unless_the_caller_asks_for_it(self):
+        for caller, wanted in ({}, b"0"), ({"NCCL_NVLS_ENABLE": "1"}, b"1"):
+            self.environment.update(caller)
+            child = self.started(2)
+            ranks_faults_test.Faults.check_multicast(self, ranks_in(self.folder), wanted)
+            child.terminate()
+            self.ended(child)
+
     def started_with_samples(self):
         """Two ranks that take some tenths of a second to read their samples; they wait for each other for 2 seconds."""
         np.savez(self.path("d.npz"), x_train=np.zeros((1000, 10000), np.float32), y_train=np.arange(1000) % 3)

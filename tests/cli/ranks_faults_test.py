@@ -89,6 +89,20 @@ class Faults(Case):
             (line,) = [line for line in err.splitlines() if line.startswith("neon: ")]
             self.assertEqual(line, f"neon: {self.rank(rank, 2)} was ended by SIGABRT; no checkpoint was being saved (-s FILE)")
 
+    def check_multicast(self, processes, wanted):
+        """In the environment of each rank, which NCCL reads."""
+        for process in processes:
+            with open(f"/proc/{process}/environ", "rb") as file:
+                said = re.findall(rb"(?:^|\0)NCCL_NVLS_ENABLE=([^\0]*)", file.read())
+            self.assertEqual(said, [wanted])
+
+    def test_multicast_is_off_unless_the_caller_asks_for_it(self):
+        for caller, wanted in ({}, b"0"), ({"NCCL_NVLS_ENABLE": "1"}, b"1"):
+            child = self.began(self.start("-b", "cpu", "-m", "2", self.spec(LONG), environment=caller))
+            self.check_multicast(children(child.pid), wanted)
+            child.terminate()
+            self.ended(child)
+
     def stopped_alone(self, *command):
         """A run of two ranks, of which rank 0 was stopped amid the drawing of feature maps, which it does alone."""
         layers = "\n".join(["layers:", *["  - Conv: {fshape: [5, 5, 24], init: Kaiming, activation: Rectlin}"] * 2,
