@@ -77,6 +77,7 @@ Device::~Device() {
 }
 
 bool Device::is_done() const {
+  make_current();
   const CUresult result = cuStreamQuery(stream_);
   if (result == CUDA_ERROR_NOT_READY) return false;
   check(result, "waiting for the GPU");
