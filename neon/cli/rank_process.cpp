@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/device/device.h"
+#include "backends/elementwise/kernels.h"
 #include "backends/ranks/started_ranks.h"
 #include "neon/cli/rank_endings.h"
 #include "neon/cli/start_watch.h"
@@ -102,6 +103,18 @@ void end_lost_rank() {
   end_started(ranks, kLostCode, ranks.leads() ? ranks.kept() : "");
 }
 
+// Hosts may have unlike processors. All ranks compute by the least instruction set of them, so that each makes the same
+// bits of the same numbers. Called before anything asks for the own one.
+void take_least_level(Ranks& ranks) {
+  constexpr const char* kLevel = "NEON_SIMD";
+  const char* const wish = std::getenv(kLevel);
+  const std::string own = wish && *wish ? wish : elementwise::levels().back().name;
+  const std::vector<std::string> all = ranks.gather_texts(own);
+  const std::string least = std::ranges::min(all);
+  const bool runs_own = std::ranges::count(elementwise::levels(), own, &elementwise::Level::name) > 0;
+  if (runs_own && least != own) setenv(kLevel, least.c_str(), 1);
+}
+
 }  // namespace
 
 void settle_environment() {
@@ -141,6 +154,7 @@ void join_mpi_ranks() {
     return;
   }
   place.started->when_lost(end_lost_rank);
+  take_least_level(*place.started);
   on_wait_for_reader(wait_alone);
 }
 

@@ -80,6 +80,23 @@ class Mpi(MpiCase):
             self.neon("resume", "-b", "cpu", "-e", "4", "part.safetensors", under=self.mpirun(after))
             ranks_test.Ranks.check_equal(self, arrays(self.path("part.safetensors")), wanted)
 
+    def test_ranks_of_unlike_processors(self):
+        """All compute by the least of their instruction sets."""
+        if "x86-64-v2" in self.neon("doctor", code=None).out:
+            self.skipTest("this processor has one of them")
+        spec = self.spec(NUMBERS)
+        words = "-b", "cpu", "-r", "3", "-s"
+        rank = lambda level, name: ["-np", "1", "env", "NEON_SIMD=" + level, support.NEON, *words, name, spec]
+        for first, then in ("v2", "v2"), ("v3", "v2"), ("v2", "v3"), ("v3", "v3"):
+            done = subprocess.run(["mpirun", "--oversubscribe", *rank(first, first + then), ":", *rank(then, first + then)],
+                                  cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        wanted = arrays(self.path("v2v2"))
+        self.check_same_bits(arrays(self.path("v3v2")), wanted)
+        self.check_same_bits(arrays(self.path("v2v3")), wanted)
+        other = arrays(self.path("v3v3"))
+        self.assertTrue(any(other[name].tobytes() != wanted[name].tobytes() for name in wanted))
+
     def said(self, done):
         """Its epochs and warnings without speeds; on a busy machine Open MPI and the progress of steps say more."""
         return [re.sub(r"\S+ samples/s", "", line) for line in done.err.splitlines()
