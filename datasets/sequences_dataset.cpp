@@ -12,6 +12,7 @@
 #include "datasets/file.h"
 #include "datasets/labels.h"
 #include "datasets/same_file.h"
+#include "datasets/series_array.h"
 #include "datasets/series_table.h"
 #include "datasets/text_pieces.h"
 #include "neon/core/counted.h"
@@ -21,13 +22,16 @@ namespace neon {
 namespace {
 
 struct SequencesParams {
-  std::string path, id, target, test = "auto", task = "auto", header = "auto", delimiter = "auto", decimal = "auto";
+  std::string path, array = "input", id, target, test = "auto", task = "auto", header = "auto", delimiter = "auto",
+                    decimal = "auto";
   int64_t steps = 0;
   std::vector<std::string> columns, ignore;
   std::vector<std::string> missing = default_missing_marks();
   bool each_step = false, standardize = true;
   static void describe(auto&& p) {
-    p("path", &SequencesParams::path, "Path of the table, plain or gzip.", Required{});
+    p("path", &SequencesParams::path,
+      "A table (.csv, .tsv), plain or gzip, or an array (rows, columns): .npy or HDF5 (.h5).", Required{});
+    p("array", &SequencesParams::array, "Name of the array in an HDF5 file.");
     p("id", &SequencesParams::id, "Column whose rows of one text are one sequence: its name, or its index from 0.",
       Required{});
     p("target", &SequencesParams::target, "Column to predict: its name, or its index from 0.", Required{});
@@ -95,7 +99,9 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
     columns.delimiter = params.delimiter == "auto" && context.rules < kRulesOfSeriesMarks ? "," : params.delimiter;
     columns.trained = context.series, columns.earlier_decimal = context.series_decimal;
     columns.asks_about_groups = context.rules >= kRulesOfSeriesGroups && context.series.empty();
-    out.table = read_series(path, columns);
+    check_file_keys(path, params.array,
+                    {{"header", params.header}, {"delimiter", params.delimiter}, {"decimal", params.decimal}});
+    out.table = is_array_file(path) ? table_in_array(path, columns) : read_series(path, columns);
     std::unordered_map<std::string_view, size_t> places;
     const auto& ids = out.table.cells[0];
     for (size_t row = 0; row < ids.size(); ++row) {
@@ -103,6 +109,15 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
       if (added) out.rows.emplace_back();
       out.rows[found->second].push_back(int64_t(row));
     }
+    return out;
+  }
+
+  SeriesTable table_in_array(const std::string& path, SeriesColumns columns) const {
+    columns.header = "false", columns.delimiter = ",", columns.decimal = "point";
+    const NamedArray array = read_array(path, params.array);
+    const auto made = std::make_shared<const std::string>(table_of_array(array));
+    SeriesTable out = read_series_text(*made, path, columns);
+    out.made = made;
     return out;
   }
 
@@ -273,10 +288,10 @@ class Sequences : public Parametrized<Dataset, SequencesParams> {
   }
 };
 
-NEON_REGISTER(
-    Dataset, Sequences,
-    "Sequences of different lengths in a table: the rows of one id, in their order. The target is a class or a "
-    "number for each sequence or for each row.");
+NEON_REGISTER(Dataset, Sequences,
+              "Sequences of different lengths in a table or an array: the rows of one id, in their order. The target "
+              "is a class or a "
+              "number for each sequence or for each row.");
 
 }  // namespace
 

@@ -32,6 +32,7 @@ struct SeriesTable {
   std::vector<std::vector<std::string>> cells;   // of each of `texts`, by row
   std::vector<size_t> begins;                    // of rows, in the text of the file
   std::shared_ptr<const TextFile> file;          // of the text, unless the caller has it
+  std::shared_ptr<const std::string> made;       // of the text that stands for an array
   std::string_view content;
   int64_t rows() const { return numbers.empty() ? 0 : numbers.shape()[0]; }
   // "a.csv:3:1", of a row.

@@ -6,9 +6,8 @@
 #include "datasets/csv_dialect.h"
 #include "datasets/f32_steps.h"
 #include "datasets/file.h"
-#include "datasets/hdf5_file.h"
 #include "datasets/labels.h"
-#include "datasets/npy.h"
+#include "datasets/series_array.h"
 #include "datasets/series_table.h"
 #include "datasets/text_pieces.h"
 #include "neon/core/counted.h"
@@ -93,14 +92,14 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
 
  private:
   Series read(const std::string& path, const DataContext& context) const {
-    const std::string small = lower(path);
-    const auto ends = [&](const char* ending) { return small.ends_with(ending); };
-    const bool is_array = ends(".npy") || ends(".h5") || ends(".hdf5") || ends(".hdf");
+    const bool is_array = is_array_file(path);
+    if (context.rules >= kRulesOfSeriesMarks)
+      check_file_keys(path, params.array,
+                      {{"header", params.header}, {"delimiter", params.delimiter}, {"decimal", params.decimal}});
     if (is_array && !params.label.empty())
       fail(ErrorKind::config, "label: ", in_quotes(params.label), " is a column of a table, and ", path,
            " holds an array; save the series as a table (.csv)");
-    if (ends(".npy")) return of_array(read_npy(path), path);
-    if (is_array) return of_array(open_hdf5(path)->read(params.array.c_str(), false), text(path, ": ", params.array));
+    if (is_array) return of_array(read_array(path, params.array));
     SeriesColumns columns{params.columns, params.ignore, params.targets, {}};
     columns.header = params.header, columns.delimiter = params.delimiter, columns.missing = params.missing;
     columns.trained = context.series;
@@ -108,7 +107,8 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
     columns.earlier_decimal = context.series_decimal;
     // Older versions stored "," as the default, and took it for a tab in a .tsv.
     const bool older = context.rules < kRulesOfSeriesMarks;
-    if (ends(".tsv") && (params.delimiter == "auto" || (older && params.delimiter == ","))) columns.delimiter = "tab";
+    if (lower(path).ends_with(".tsv") && (params.delimiter == "auto" || (older && params.delimiter == ",")))
+      columns.delimiter = "tab";
     else if (older && params.delimiter == "auto") columns.delimiter = ",";
     if (!params.label.empty()) columns.texts = {params.label}, columns.text_parameter = "label";
     columns.asks_about_groups = context.rules >= kRulesOfSeriesGroups && context.series.empty();
@@ -143,7 +143,8 @@ class Windows : public Parametrized<Dataset, WindowsParams> {
     for (const std::string_view label : labels) out.labels.push_back(int32_t(classes.find(label)));
   }
 
-  Series of_array(const Tensor& raw, const std::string& source) const {
+  Series of_array(const NamedArray& array) const {
+    const auto& [raw, source] = array;
     if (raw.shape().rank() < 1 || raw.shape().rank() > 2)
       fail(ErrorKind::data, source, ": is ", raw.shape(), "; a series is (n) or (n, columns)");
     const int64_t rows = raw.shape()[0], width = raw.shape().rank() == 2 ? raw.shape()[1] : 1;

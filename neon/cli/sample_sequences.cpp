@@ -6,6 +6,7 @@
 
 #include "datasets/hdf5_file.h"
 #include "datasets/npy.h"
+#include "datasets/series_array.h"
 #include "datasets/series_table.h"
 #include "neon/cli/session.h"
 #include "neon/core/counted.h"
@@ -268,7 +269,10 @@ std::unique_ptr<SampleSource> texts_of_table(const std::string& content, const s
 
 std::unique_ptr<SampleSource> windows_in(const Tensor& raw, const std::string& name, const std::string& prefix,
                                          const StoredData& stored) {
-  if (!stored.sequence || stored.ragged || stored.tokens > 0 || stored.sample.rank() != 2) return nullptr;
+  if (!stored.sequence || stored.tokens > 0 || stored.sample.rank() != 2) return nullptr;
+  if (!stored.table.id.empty() && stored.table.features.empty() && raw.shape().rank() == 2)
+    return sequences_of_ids(read_series_text(table_of_array({raw, name}), name, columns_of(stored)), prefix, stored);
+  if (stored.ragged) return nullptr;
   const Shape& shape = raw.shape();
   const bool is_column = shape.rank() == 1 && stored.sample[1] == 1;
   if (!is_column && (shape.rank() != 2 || shape[1] == stored.sample.elements())) return nullptr;

@@ -4,6 +4,7 @@ import csv
 import io
 import re
 
+import h5py
 import numpy as np
 
 import support
@@ -165,8 +166,26 @@ epochs: 1
         self.refused(2, "predict", "a.safetensors", "short.npy", "long.npy",
                      says="long.npy: the net gives 9 numbers for each of its sequences, and 5 for those before")
 
+    def test_rows_of_an_id_in_an_array(self):
+        rng = np.random.default_rng(5)
+        who = np.sort(rng.integers(0, 20, 90))
+        rows = np.stack([who, who % 2 + rng.random(90) / 3, who % 2], 1)
+        np.savetxt(self.path("w.csv"), rows, delimiter=",", fmt="%.17g")
+        np.save(self.path("w.npy"), rows)
+        with h5py.File(self.path("w.h5"), "w") as file:
+            file["input"] = rows
+        found = []
+        for name in "w.csv", "w.npy", "w.h5":
+            self.neon(self.spec(f"dataset: {{Sequences: {{path: {name}, id: '0', target: '2'}}}}\nlayers:\n  - GRU: 4\n  - RecurrentLast\n"
+                                "  - Affine: {name: a, nout: classes, activation: Softmax}\ncost: CrossEntropyMulti\n"
+                                "optimizer: Adam\nbatch_size: 4\nepochs: 1\n", "s.yaml"), "-r", "1", "-s", "s.safetensors", "--overwrite")
+            found += [self.neon("predict", "s.safetensors", other).out for other in ("w.csv", "w.npy", "w.h5")]
+            found.append(self.neon("eval", "s.safetensors").out.replace(name, "w.csv"))
+        self.assertEqual(found, found[:4] * 3)
+        self.assertEqual(found[:3], found[:1] * 3)
+        self.assertEqual(len(found[0].splitlines()), 1 + len(set(who)))
+
     def test_rows_of_an_id_and_hdf5_may_be_more(self):
-        import h5py
         walk = lambda who, n: "".join(f"{who},{k / n},{who % 2}\n" for k in range(n))
         self.write("w.csv", "who,x,kind\n" + "".join(walk(k, 3 + k % 2) for k in range(8)))
         self.write("more.csv", "who,x\n" + "".join(f"{who},{k / 9}\n" for who in (1, 2) for k in range(9)))
