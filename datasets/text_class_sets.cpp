@@ -264,23 +264,28 @@ class BABI : public Parametrized<Dataset, BabiParams> {
                         " left out"));
     texts.points_apart = texts.keeps_end = true;
     LabelledTextParams words;
-    words.steps = cut_stories(texts);
+    words.steps = cut_stories(texts, context);
     words.vocabulary_size = 0;
     return finish(data_of_texts(std::move(texts), words, context), context);
   }
 
   // The end, where the question is, stays. Returns the steps.
-  int64_t cut_stories(LabelledTexts& texts) const {
-    int64_t longest = 1;
+  int64_t cut_stories(LabelledTexts& texts, const DataContext& context) const {
+    int64_t longest = 1, cut = 0;
     for (std::vector<LabelledText>* part : {&texts.train, &texts.test})
       for (LabelledText& one : *part) {
         std::vector<size_t> begins;
         for (size_t i = 0; i < one.text.size(); ++i)
           if (one.text[i] != ' ' && (i == 0 || one.text[i - 1] == ' ')) begins.push_back(i);
         const auto words = int64_t(begins.size());
-        if (params.steps > 0 && words > params.steps) one.text.erase(0, begins[size_t(words - params.steps)]);
         longest = std::max(longest, words);
+        if (params.steps == 0 || words <= params.steps) continue;
+        one.text.erase(0, begins[size_t(words - params.steps)]);
+        ++cut;
       }
+    if (cut > 0)
+      context.warn(text(texts.source, ": ", cut, " of ", texts.train.size() + texts.test.size(),
+                        " stories are longer than ", params.steps, " words, and their beginnings are left out"));
     return params.steps > 0 ? params.steps : longest;
   }
 };

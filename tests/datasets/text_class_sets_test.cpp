@@ -220,8 +220,11 @@ TEST_CASE("stories and their questions") {
   CHECK((answer(data, data.train, 0) == "bathroom" && answer(data, data.train, 1) == "hallway"));
   CHECK((data.test.size() == 3 && !warnings.empty() &&
          warnings[0].ends_with("1 test question has an answer that no training question has; it is left out")));
-  // The question stays where a story is cut.
+  // The question stays where a story is cut; the shortest has 7 words.
+  warnings.clear();
   const Data cut = make("BABI", {{"steps", "6"}})->load(context);
+  CHECK((!warnings.empty() &&
+         warnings.back().ends_with("6 of 6 stories are longer than 6 words, and their beginnings are left out")));
   CHECK(words_in(cut, cut.train, 0) == Texts{"hallway", ".", "where", "is", "mary", "?"});
   CHECK(words_in(cut, cut.train, 2) == Texts{"rains", ".", "what", "is", "it", "?"});
 }
