@@ -213,10 +213,10 @@ class AmxMatmul : public Kernel {
 };
 
 // Whether it takes less time than oneDNN. In bf16 that brings b, as it lies, into another order, and adds up long sums
-// slowly; in f32 making three tiles must be worth it.
+// slowly. In f32 each number must meet enough others to be worth its three terms.
 bool is_faster(const Shape& c, int64_t depth, bool b_turned, DType type) {
-  if (type == DType::bf16) return !b_turned && std::min(c[0], depth) >= 512 && depth * c.elements() >= (1 << 25);
-  return std::min({c[0], c[1], depth}) >= 128 && depth * c.elements() >= (int64_t(1) << 29);
+  if (type == DType::bf16) return !b_turned && c[0] >= 512 && depth >= 2048 && depth * c.elements() >= (1 << 25);
+  return std::min(c[0], c[1]) >= 384 && depth >= 256 && depth * c.elements() >= (int64_t(1) << 29);
 }
 
 std::unique_ptr<Kernel> make_amx_matmul(const LoweredKernel& kernel, Context& context) {
