@@ -199,6 +199,16 @@ bool foretells_seen_columns(const DataLayout& layout) {
   return layout.seen_later > 0 && layout.sample.rank() > 0 && layout.seen_later < layout.sample[0];
 }
 
+bool takes_probabilities(std::string_view metric) {
+  return metric == "Perplexity" || metric == "BitsPerCharacter" || metric == "LogLoss";
+}
+
+// Products and quotients are means and shares of outputs, as of several Softmax.
+bool may_be_probabilities(std::string_view last_op) {
+  constexpr std::string_view kOps[] = {"softmax", kPartOfSoftmax, "logistic", "mul", "div"};
+  return std::ranges::count(kOps, last_op) > 0;
+}
+
 // A warning about a layer that sees what the net is to predict, or "".
 std::string advice_on_sight(const Network& network, const DataLayout& layout) {
   const Link* const layer = network.sees_all_steps();
@@ -234,6 +244,11 @@ std::vector<std::string> Experiment::advice(const StepGraph& graph, const DataLa
   if (const std::string line = cost()->advice(graph.outputs, layout.classes); !line.empty())
     warn(params.cost ? "cost" : "outputs",
          params.cost ? text("cost: ", class_name_of(params.cost), line) : text("outputs: ", line));
+  for (const auto& metric : params.metrics)
+    if (takes_probabilities(class_name_of(metric)) && graph.outputs.size() == 1 && layout.classes > 0 &&
+        !may_be_probabilities(graph.outputs[0].last_op))
+      warn("metrics", text(class_name_of(metric), " takes outputs as probabilities, and the net does not end with ",
+                           "Softmax; give the last layer activation: Softmax, or leave the metric out"));
   if (const std::string line = advice_on_sight(network(), layout); !line.empty()) out.push_back(line);
   return out;
 }

@@ -60,6 +60,14 @@ batch_size: 2
             self.refused(2, "sample", "m.safetensors", says=[f":5: layer {name} sees the steps that follow, which a text that goes "
                          "on does not have; train a net of recurrent layers of one direction, or "])
 
+    def test_metrics_of_probabilities_ask_for_softmax(self):
+        for metric in "Perplexity", "BitsPerCharacter", "LogLoss", "LogLossMean", "Misclassification":
+            for end, cost in (", activation: Softmax", "SumSquared"), ("", "SumSquared"), (", activation: Tanh", "SumSquared"):
+                path = self.spec(SPEC.replace(", activation: Softmax", end).replace("cost: CrossEntropyMulti", f"cost: {cost}\nmetrics: [{metric}]"), "p.yaml")
+                said = self.neon("check", path).err
+                asked = metric in ("Perplexity", "BitsPerCharacter", "LogLoss") and "Softmax" not in end
+                self.assertEqual(f"p.yaml:6:10: {metric} takes outputs as probabilities, and the net does not end with Softmax" in said, asked, said)
+
     def test_a_prompt_is_utf8_where_the_net_reads_characters(self):
         wrong = os.fsdecode(b"ab\xe4c")
         says = "option --prompt: byte 2 (228), in line 1, begins no UTF-8 character; "
