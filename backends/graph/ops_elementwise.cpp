@@ -74,10 +74,11 @@ const OpRegistration broadcast_op({ops::broadcast,
                                    nullptr,
                                    {.fusion = Fusion::elements, .exact = true, .cheap = true}});
 
-// Rows of an instruction or two, and the exponential, by which softmax follows from numbers of 16 bits. Derivatives of
-// products are cheap, too.
+// Rows of a few instructions, swish, and the exponential, by which softmax follows from numbers of 16 bits. Derivatives
+// of products are cheap, too.
 bool is_cheap(std::string_view row) {
-  static constexpr std::string_view cheap[] = {"add", "sub", "mul", "neg", "square", "relu", "equal", "exp"};
+  static constexpr std::string_view cheap[] = {"add",  "sub",       "mul",  "neg",          "square", "equal",
+                                               "relu", "relu_clip", "clip", "hard_sigmoid", "exp",    "swish"};
   return std::ranges::find(cheap, row) != std::end(cheap);
 }
 
