@@ -81,11 +81,12 @@ class Awaited<Packed, kPacks, 1> {
 };
 
 // The convolution. at(r, j) is the place of row r, counted from the first that row 0 of the results sees, of column j
-// of the strip; give(p, t, sums) takes result t of row p. Rows from `first` up to `ends`; rounds of kOpenRows are
+// of the strip; get(pack, r, j, x) makes the numbers of the image of the pack there; give(p, t, sums) takes result t of
+// row p. Rows from `first` up to `ends`; rounds of kOpenRows are
 // whole, as the compiler would move what is fetched for the next row behind an exit, next to its use.
-template <typename Case, typename Packed, typename R, int kTaps, int kWidth, typename At, typename Give>
+template <typename Case, typename Packed, typename R, int kTaps, int kWidth, typename At, typename Get, typename Give>
 __device__ __forceinline__ void depthwise(const R (&filter)[kTaps][kWidth], int first, int ends, void* room, At at,
-                                          Give give) {
+                                          Get get, Give give) {
   constexpr int kOpen = kOpenRows<Case>, kSeen = kSeenColumns<Case>, kPacks = Case::row_stride * kSeen;
   R sums[kOpen][Case::strip][kWidth];
   Awaited<Packed, kPacks, Case::ahead> awaited(room);
@@ -113,7 +114,7 @@ __device__ __forceinline__ void depthwise(const R (&filter)[kTaps][kWidth], int 
 #pragma unroll
         for (int j = 0; j < kSeen; ++j) {
           R x[kWidth];
-          unpack<R>(now[v * kSeen + j], x);
+          get(now[v * kSeen + j], group * Case::row_stride + v, j, x);
 #pragma unroll
           for (int k = 0; k < kOpen; ++k) {
             const int r = v + k * Case::row_stride;
@@ -200,10 +201,10 @@ __device__ __forceinline__ void depthwise_data(const R (&filter)[kTaps][kWidth],
 
 // The products of pixel x, in column t of the v-th row that is the first of a window's, with those numbers of y that
 // saw it: y has the last rows of the results' gradient, the newest in place `newest`.
-template <typename Case, typename R, int kOpen, int kSeeing, int kTaps, int kWidth>
+template <typename Case, typename R, int kOpen, int kSeeing, int kTaps, int kSums, int kWidth>
 __device__ __forceinline__ void multiply_pixel(const R (&y)[kOpen][kSeeing][kWidth], int newest, int v, int t,
                                                const R (&x)[kWidth], const R (&filter)[kTaps][kWidth],
-                                               R (&sums)[kWidth], R (&of_filter)[kTaps][kWidth]) {
+                                               R (&sums)[kWidth], R (&of_filter)[kSums][kWidth]) {
 #pragma unroll
   for (int k = 0; k < kOpen; ++k) {
     const int r = v + k * Case::row_stride;
@@ -223,11 +224,13 @@ __device__ __forceinline__ void multiply_pixel(const R (&y)[kOpen][kSeeing][kWid
 }
 
 // Both gradients. at(p, j) and give are those of depthwise_data; at_x(p, v, t) is the place of column t in the image,
-// of the v-th row that is the first of row p's windows. Adds the gradient of the filter to `of_filter`. Rows of the
-// results' gradient stay in registers while rows of the image see them, so that both arrays are read once.
-template <typename Case, typename Packed, typename R, int kTaps, int kWidth, typename At, typename AtX, typename Give>
-__device__ __forceinline__ void depthwise_both(const R (&filter)[kTaps][kWidth], R (&of_filter)[kTaps][kWidth],
-                                               int first, int ends, void* room, At at, AtX at_x, Give give) {
+// of the v-th row that is the first of row p's windows, and get(pack, p, v, t, x) makes the numbers of the image; give
+// takes the pack, too. Adds the gradient of the filter to the first of `of_filter`. Rows of the results' gradient stay
+// in registers while rows of the image see them, so that both arrays are read once.
+template <typename Case, typename Packed, typename R, int kTaps, int kSums, int kWidth, typename At, typename AtX,
+          typename Get, typename Give>
+__device__ __forceinline__ void depthwise_both(const R (&filter)[kTaps][kWidth], R (&of_filter)[kSums][kWidth],
+                                               int first, int ends, void* room, At at, AtX at_x, Get get, Give give) {
   constexpr int kOpen = kOpenRows<Case>, kSeeing = kSeeingColumns<Case>,
                 kPacks = kSeeing + Case::row_stride * Case::strip;
   R y[kOpen][kSeeing][kWidth];
@@ -265,20 +268,21 @@ __device__ __forceinline__ void depthwise_both(const R (&filter)[kTaps][kWidth],
 #pragma unroll
         for (int t = 0; t < Case::strip; ++t) {
           R x[kWidth], sums[kWidth] = {};
-          unpack<R>(now[kSeeing + v * Case::strip + t], x);
+          const Packed& pack = now[kSeeing + v * Case::strip + t];
+          get(pack, group, v, t, x);
           multiply_pixel<Case>(y, a, v, t, x, filter, sums, of_filter);
-          give(group, v, t, sums);
+          give(group, v, t, sums, pack);
         }
     }
   }
   awaited.end();
 }
 
-// Adds the gradient of the filter to `sums`: at(r, j) as of the convolution, and at_y(p, t) is a place in the results'
-// gradient.
-template <typename Case, typename Packed, typename R, int kTaps, int kWidth, typename At, typename AtY>
+// Adds the gradient of the filter to `sums`: at(r, j) and get as of the convolution, and at_y(p, t) is a place in the
+// results' gradient.
+template <typename Case, typename Packed, typename R, int kTaps, int kWidth, typename At, typename Get, typename AtY>
 __device__ __forceinline__ void depthwise_filter(R (&sums)[kTaps][kWidth], int first, int ends, void* room, At at,
-                                                 AtY at_y) {
+                                                 Get get, AtY at_y) {
   constexpr int kOpen = kOpenRows<Case>, kSeen = kSeenColumns<Case>, kImage = Case::row_stride * kSeen;
   constexpr int kPacks = kImage + Case::strip;
   R y[kOpen][Case::strip][kWidth];
@@ -313,7 +317,7 @@ __device__ __forceinline__ void depthwise_filter(R (&sums)[kTaps][kWidth], int f
 #pragma unroll
         for (int j = 0; j < kSeen; ++j) {
           R x[kWidth];
-          unpack<R>(now[v * kSeen + j], x);
+          get(now[v * kSeen + j], group * Case::row_stride + v, j, x);
 #pragma unroll
           for (int k = 0; k < kOpen; ++k) {
             const int r = v + k * Case::row_stride;

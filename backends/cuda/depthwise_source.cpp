@@ -1,9 +1,7 @@
 #include "backends/cuda/depthwise_source.h"
 
-#include <algorithm>
-
-#include "backends/cuda/code_text.h"
-#include "backends/graph/windows.h"
+#include "backends/cuda/depthwise_plan.h"
+#include "backends/cuda/pixel_code.h"
 
 extern const char depthwise_text[];
 extern const unsigned long depthwise_text_size;
@@ -12,147 +10,9 @@ namespace neon::cuda {
 
 namespace {
 
-constexpr int64_t kMostPlaces = 7;  // of a filter along an axis
-constexpr int64_t kMostStride = 3;
-constexpr int64_t kMostRegisters = 114;              // of 128, for sums, filters and what is read
-constexpr int64_t kRowsOfStart = 2;                  // in whose time a thread reads its filters
-constexpr int64_t kAhead = 2;                        // groups of rows that are asked for before they are taken
-constexpr int64_t kMostInt = 1 << 30;                // the largest place of an array that is computed as an int
-constexpr int64_t kRowsBeside = 16;                  // of an image, so many rows beside it are asked for at most
-constexpr int64_t kLeastCopy = 4;                    // bytes of a copy to shared memory
-constexpr int64_t kLeastWidth = 2, kLeastStrip = 2;  // of a thread that makes both gradients
-constexpr int64_t kShareOfSet = 16;                  // shares of a filter's gradient that one block adds up
-
-struct Shapes {
-  const Shape &x, &w, &y;
-};
-
-Shapes shapes_of(const LoweredKernel& kernel, const Graph& graph) {
-  const Shape &a = graph.shape(kernel.inputs[0]), &b = graph.shape(kernel.inputs[1]),
-              &c = graph.shape(kernel.outputs[0]);
-  const ConvolutionKind kind = kernel.traits().convolution;
-  if (kind == ConvolutionKind::forward) return {a, b, c};
-  return kind == ConvolutionKind::by_input ? Shapes{c, b, a} : Shapes{a, c, b};
-}
-
-Windows windows_of(const LoweredKernel& kernel, const Shapes& shapes) {
-  return windows_of(kernel.attributes, {shapes.w.begin() + 1, shapes.w.end() - 1});
-}
-
-int64_t open_rows(const Windows& windows) { return quotient_up(windows.size[0], windows.strides[0]); }
-
-// Columns of the results' gradient that see a strip of the image.
-int64_t seeing_columns(const Windows& windows, int64_t strip) {
-  const int64_t stride = windows.strides[1];
-  return (windows.size[1] - 1) / stride + (strip - 1) / stride + 1;
-}
-
-// Packs that a thread reads of a group of rows.
-int64_t packs_of_group(const LoweredKernel& kernel, const Windows& windows, int64_t strip) {
-  const int64_t of_image = windows.strides[0] * ((strip - 1) * windows.strides[1] + windows.size[1]);
-  if (kernel.convolution() == ConvolutionKind::forward) return of_image;
-  if (kernel.convolution() == ConvolutionKind::by_filters) return of_image + strip;
-  const bool both = kernel.takes(Attachment::Kind::filters);
-  return seeing_columns(windows, strip) + (both ? windows.strides[0] * strip : 0);
-}
-
-// Registers for what a thread keeps of so many channels and columns: sums, filters, and what it has read of a group of
-// rows and of the next. Both gradients also need rows of the results' gradient, and sums of the filter's.
-int64_t registers(const LoweredKernel& kernel, const Windows& windows, int64_t width, int64_t strip,
-                  int64_t bytes_of_pack) {
-  const bool to_image = kernel.convolution() == ConvolutionKind::by_input;
-  const int64_t places = windows.size[0] * windows.size[1];
-  const int64_t read = 2 * packs_of_group(kernel, windows, strip) * quotient_up(bytes_of_pack, 4);
-  if (kernel.takes(Attachment::Kind::filters))
-    return (open_rows(windows) * seeing_columns(windows, strip) + 2 * places) * width + read;
-  return open_rows(windows) * (to_image ? windows.strides[0] : 1) * strip * width + places * width + read;
-}
-
-// How a kernel spreads over threads: the channels and columns of a thread, and how far ahead it reads.
-class DepthwisePlan {
- public:
-  DepthwisePlan(const LoweredKernel& kernel, SourceContext& context)
-      : kernel_(kernel),
-        shapes_(shapes_of(kernel, context.lowered.graph)),
-        windows_(windows_of(kernel, shapes_)),
-        code_(context, DType::f32),
-        processors_(context.processors) {
-    choose_width_and_strip();
-    choose_ahead(context.arch);
-  }
-
- protected:
-  int64_t images() const { return shapes_.x[0]; }
-  int64_t packs() const { return shapes_.x.back() / width_; }
-  int64_t places() const { return windows_.size[0] * windows_.size[1]; }
-  int64_t numbers() const { return places() * width_; }
-
-  bool to_image() const { return kernel_.convolution() == ConvolutionKind::by_input; }
-  bool both() const { return kernel_.takes(Attachment::Kind::filters); }
-  int64_t open_rows() const { return cuda::open_rows(windows_); }
-
-  int64_t pack_bytes(int64_t width) const { return width * int64_t(size_of(code_.type(kernel_.inputs[0]).dtype)); }
-
-  int64_t packs_of_group(int64_t strip) const { return cuda::packs_of_group(kernel_, windows_, strip); }
-
-  // As many neighbouring channels and columns as registers hold.
-  void choose_width_and_strip() {
-    const int64_t most = code_.neighbours(operands(kernel_)), channels = shapes_.x.back();
-    const int64_t stride = kernel_.convolution() == ConvolutionKind::by_input ? windows_.strides[1] : 1;
-    for (const int64_t width : {4, 2, 1})
-      for (const int64_t columns : {4, 2}) {
-        width_ = width, strip_ = quotient_up(columns, stride) * stride;
-        if (width <= most && channels % width == 0 &&
-            registers(kernel_, windows_, width_, strip_, pack_bytes(width_)) <= kMostRegisters)
-          return;
-      }
-  }
-
-  // How many groups of rows a thread asks for before it takes them: several where shared memory has room for them. The
-  // gradient of the filter multiplies more than it reads, and gains nothing.
-  void choose_ahead(int arch) {
-    if (kernel_.convolution() == ConvolutionKind::by_filters || arch < kLeastTensorArch) return;
-    const int64_t bytes = (kAhead + 1) * packs_of_group(strip_) * pack_bytes(width_) * kThreads;
-    if (pack_bytes(width_) < kLeastCopy || bytes > most_held(arch, DType::f32)) return;
-    ahead_ = kAhead, room_bytes_ = bytes;
-  }
-
-  // The rows of a thread: as many as make the turns of those that run at the same time shortest, where each turn begins
-  // with filters and with rows that other threads read, too. `at_once`: shares of strips that run at the same time.
-  void choose_rows(int64_t rows, int64_t strips, int64_t at_once) {
-    int64_t least = 0;
-    strips_ = strips;
-    for (int64_t shares = 1; shares <= rows; ++shares) {
-      const int64_t each = quotient_up(rows, shares);
-      if (quotient_up(rows, each) != shares) continue;
-      const int64_t turns = quotient_up(images() * strips * shares, std::max<int64_t>(at_once, 1));
-      const int64_t read = each + open_rows() - 1;
-      const int64_t walked = to_image() ? read : quotient_up(read, open_rows()) * open_rows();
-      const int64_t cost = turns * (walked + kRowsOfStart);
-      if (!least || cost < least) least = cost, rows_ = each, shares_ = shares;
-    }
-  }
-  int64_t threads_at_once() const { return kThreads * kBlocksOfProcessor * processors_; }
-
-  // Rows and columns of the image's gradient are counted from the first at or before 0 that is the first of a
-  // window's.
-  int64_t above() const { return windows_.before[0] % windows_.strides[0]; }
-  int64_t beside() const { return windows_.before[1] % windows_.strides[1]; }
-  int64_t groups() const { return quotient_up(shapes_.x[1] + above(), windows_.strides[0]); }
-  int64_t first_group() const { return windows_.before[0] / windows_.strides[0]; }
-  int64_t strips_of_image() const { return quotient_up(shapes_.x[2] + beside(), strip_); }
-  std::string row_of_image() const { return text("p * ", windows_.strides[0], " - ", windows_.before[0], " + v"); }
-  std::string column_of_image() const { return text("strip * ", strip_, " - ", beside()); }
-
-  const LoweredKernel& kernel_;
-  const Shapes shapes_;
-  const Windows windows_;
-  CodeText code_;
-  const int64_t processors_;
-  int width_ = 1, tickets_ = 1;
-  int64_t ahead_ = 1, room_bytes_ = 0, strip_ = 1, strips_ = 1, rows_ = 1, shares_ = 1, blocks_ = 1;
-  size_t partial_bytes_ = 0;
-};
+constexpr int64_t kMostInt = 1 << 30;  // the largest place of an array that is computed as an int
+constexpr int64_t kRowsBeside = 16;    // of an image, so many rows beside it are asked for at most
+constexpr int64_t kShareOfSet = 16;    // shares of a filter's gradient that one block adds up
 
 class DepthwiseWriter : DepthwisePlan {
  public:
@@ -194,7 +54,7 @@ class DepthwiseWriter : DepthwisePlan {
   std::string filter() {
     return text("  R filter[", places(), "][", width_, "];\n#pragma unroll\n  for (int k = 0; k < ", places(),
                 "; ++k) {\n    R numbers[", width_, "];\n    ",
-                code_.load_pack(kernel_.inputs[1], text("c * ", places(), " + k * ", width_), width_, "numbers"),
+                code_.load_pack(arrays_.w, text("c * ", places(), " + k * ", width_), width_, "numbers"),
                 ";\n#pragma unroll\n    for (int e = 0; e < ", width_, "; ++e) filter[(k * ", width_, " + e) % ",
                 places(), "][(k * ", width_, " + e) / ", places(), "] = numbers[e];\n  }\n");
   }
@@ -217,13 +77,41 @@ class DepthwiseWriter : DepthwisePlan {
                 shape.back(), " + c");
   }
 
+  // The array that a thread reads to have the image: itself, or that by which a prologue computes it.
+  Value array_of_image() const {
+    if (kernel_.prologue()) return *PixelCode::arrays_of(*kernel_.prologue()).begin();
+    return both() ? kernel_.find(Attachment::Kind::filters)->value : arrays_.x;
+  }
+  std::string pack_of_image() const { return code_.pack_type(array_of_image(), width_); }
+
+  PixelCode image() { return PixelCode(*kernel_.prologue(), code_, "of_image"); }
+  PixelCode folds() { return PixelCode(*kernel_.folds(), code_, "of_folds"); }
+
+  // The text that reads, once for a thread, the numbers by which it computes an image and folds its gradient.
+  std::string once() {
+    return text(kernel_.prologue() ? image().once(width_) : "", kernel_.folds() ? folds().once(width_) : "");
+  }
+
+  // The lambda get(pack, PLACE, x), which makes the numbers of the image of the pack that AT(PLACE) is the place of.
+  std::string get(const char* arguments, const char* place, const char* at) {
+    const std::string head =
+        text("  const auto get = [&](const ", pack_of_image(), "& pack, ", arguments, ", R (&x)[", width_, "]) {\n");
+    if (!kernel_.prologue()) return head + "    unpack<R>(pack, x);\n  };\n";
+    return text(head, "    const bool inside = ", at, "(", place, ").inside;\n    R numbers[", width_,
+                "];\n    unpack<R>(pack, numbers);\n#pragma unroll\n    for (int j = 0; j < ", width_, "; ++j) {\n",
+                image().each([](Value) { return "numbers"; }), "      x[j] = inside ? r",
+                kernel_.prologue()->segments[0].stores[0].reg, " : R(0);\n    }\n  };\n");
+  }
+
   // Reads of the image's rows that windows `first` up to `ends` see.
-  std::string fetch_image(Value x) {
+  std::string fetch_image() {
+    const Value x = array_of_image();
     return text(
         "  const int limit = max(min(", shapes_.x[1], ", (ends - 1) * ", windows_.strides[0], " + ",
         windows_.size[0] - windows_.before[0], "), 0);\n",
         at("at", "int r, int j", x, shapes_.x, text("r - ", windows_.before[0]),
-           text("strip * ", strip_ * windows_.strides[1], " - ", windows_.before[1]), "j", "u32(row) < u32(limit)"));
+           text("strip * ", strip_ * windows_.strides[1], " - ", windows_.before[1]), "j", "u32(row) < u32(limit)"),
+        get("int r, int j", "r, j", "at"));
   }
 
   std::string convolution() {
@@ -236,52 +124,71 @@ class DepthwiseWriter : DepthwisePlan {
     if (kernel_.relu())
       end += text("#pragma unroll\n    for (int e = 0; e < ", width_,
                   "; ++e) numbers[e] = neon_math::relu_value<R>(numbers[e], R(0), R(0));\n");
-    return text(coordinates(), "  const int ends = min(first + ", rows_, ", ", rows, ");\n", filter(),
-                fetch_image(kernel_.inputs[0]), "  const auto give = [&](int row, int t, const R (&sums)[", width_,
+    return text(coordinates(), "  const int ends = min(first + ", rows_, ", ", rows, ");\n", filter(), once(),
+                fetch_image(), "  const auto give = [&](int row, int t, const R (&sums)[", width_,
                 "]) {\n    const int column = strip * ", strip_, " + t;\n    if (column >= ", shapes_.y[2],
                 ") return;\n    R numbers[", width_, "];\n#pragma unroll\n    for (int e = 0; e < ", width_,
                 "; ++e) numbers[e] = sums[e];\n", end, "    ",
                 code_.store_pack(kernel_.outputs[0], place(shapes_.y), width_, "numbers"),
-                ";\n  };\n  depthwise<Case, ", code_.pack_type(kernel_.inputs[0], width_),
-                ">(filter, first, ends, room, at, give);\n");
+                ";\n  };\n  depthwise<Case, ", pack_of_image(), ">(filter, first, ends, room, at, get, give);\n");
   }
 
   // Reads of the results' gradient that give what rows of the image take.
   std::string spread_to_image() {
     const int64_t columns = strip_ / windows_.strides[1], column0 = windows_.before[1] / windows_.strides[1];
-    return text(at("at", "int p, int j", kernel_.inputs[0], shapes_.y, "p",
-                   text("strip * ", columns, " + ", column0, " - kColumnsBefore<Case>"), "j",
-                   text("row < ends && u32(row) < ", shapes_.y[1], "u")),
-                "  const auto give = [&](int p, int v, int t, const R (&sums)[", width_,
-                "]) {\n    const int row = ", row_of_image(), ", column = ", column_of_image(),
-                " + t;\n    if (u32(row) >= ", shapes_.x[1], "u || u32(column) >= ", shapes_.x[2], "u) return;\n    ",
-                code_.store_pack(kernel_.outputs[0], place(shapes_.x), width_, "sums"), ";\n  };\n");
+    return text(
+        at("at", "int p, int j", arrays_.y, shapes_.y, "p",
+           text("strip * ", columns, " + ", column0, " - kColumnsBefore<Case>"), "j",
+           text("row < ends && u32(row) < ", shapes_.y[1], "u")),
+        "  const auto give = [&](int p, int v, int t, const R (&made)[", width_, "]",
+        both() ? text(", const ", pack_of_image(), "& pack") : "", ") {\n    const int row = ", row_of_image(),
+        ", column = ", column_of_image(), " + t;\n    if (u32(row) >= ", shapes_.x[1],
+        "u || u32(column) >= ", shapes_.x[2], "u) return;\n    ",
+        kernel_.folds() ? fold() : code_.store_pack(kernel_.outputs[0], place(shapes_.x), width_, "made") + ";\n",
+        "  };\n");
+  }
+
+  // Stores what is made of a pixel, and adds it to the folds as it is stored.
+  std::string fold() {
+    const Value made = kernel_.outputs[0];
+    const Segment& folds_of = kernel_.folds()->segments[0];
+    std::string adds;
+    for (size_t n = 0; n < folds_of.stores.size(); ++n)
+      adds += text("      sums[", places() + int64_t(n), "][j] += r",
+                   folds_of.body[size_t(folds_of.stores[n].reg)].inputs[0], ";\n");
+    return text(
+        "const ", code_.pack_type(made, width_), " stored = packed<", device_type(code_.type(made).dtype),
+        ">(made);\n    ", code_.store_packed(made, place(shapes_.x), "stored"), ";\n    R given[", width_,
+        "], numbers[", width_,
+        "];\n    unpack<R>(stored, given);\n    unpack<R>(pack, numbers);\n#pragma unroll\n    for (int j = 0; j < ",
+        width_, "; ++j) {\n", folds().each([&](Value array) { return array == made ? "given" : "numbers"; }), adds,
+        "    }\n");
   }
 
   std::string data_gradient() {
     choose_rows(groups(), strips_of_image(), threads_at_once() / packs());
     return text(coordinates(), "  const int ends = min(first + ", rows_, ", ", groups(), ") + ", first_group(), ";\n",
-                filter(), spread_to_image(), "  depthwise_data<Case, ", code_.pack_type(kernel_.inputs[0], width_),
+                filter(), spread_to_image(), "  depthwise_data<Case, ", code_.pack_type(arrays_.y, width_),
                 ">(filter, first + ", first_group(), ", ends, room, at, give);\n");
   }
 
   std::string both_gradients() {
-    const Value x = kernel_.find(Attachment::Kind::filters)->value;
-    return in_shares(groups(), strips_of_image(), first_group(), filter(),
+    const Value x = array_of_image();
+    return in_shares(groups(), strips_of_image(), first_group(), filter() + once(),
                      text(spread_to_image(),
                           at("at_x", "int p, int v, int t", x, shapes_.x, row_of_image(), column_of_image(), "t",
                              text("p >= first && p < ends && u32(row) < ", shapes_.x[1], "u")),
-                          "  depthwise_both<Case, ", code_.pack_type(x, width_),
-                          ">(filter, sums, first, ends, room, at, at_x, give);\n"));
+                          get("int p, int v, int t", "p, v, t", "at_x"), "  depthwise_both<Case, ", pack_of_image(),
+                          ">(filter, sums, first, ends, room, at, at_x, get, give);\n"));
   }
 
   std::string filter_gradient() {
     return in_shares(
-        shapes_.y[1], quotient_up(shapes_.y[2], strip_), 0, "",
-        text(fetch_image(kernel_.inputs[0]),
-             at("at_y", "int p, int t", kernel_.inputs[1], shapes_.y, "p", text("strip * ", strip_), "t", "row < ends"),
-             "  depthwise_filter<Case, ", code_.pack_type(kernel_.inputs[0], width_),
-             ">(sums, first, ends, room, at, at_y);\n"));
+        shapes_.y[1], quotient_up(shapes_.y[2], strip_), 0, once(),
+        text(fetch_image(),
+             at("at_y", "int p, int t", arrays_.y, shapes_.y, "p", text("strip * ", strip_), "t", "row < ends"),
+             "  depthwise_filter<Case, ", code_.pack_type(arrays_.y, width_),
+             ">(sums, first, ends, room, at, get, at_y);\n"));
   }
 
   // Sums of the filter's gradient: blocks have a bundle of packs each, and share its rows, which are counted from row0.
@@ -302,7 +209,7 @@ class DepthwiseWriter : DepthwisePlan {
     return text(
         constants, "  __shared__ Scratch<R> scratch;\n",
         "  const int bundle = blockIdx.x % kBundles, share = blockIdx.x / kBundles, lane = threadIdx.x / kAcross;\n",
-        "  const int c = (bundle * kAcross + threadIdx.x % kAcross) * ", width_, ";\n  R sums[", places(), "][", width_,
+        "  const int c = (bundle * kAcross + threadIdx.x % kAcross) * ", width_, ";\n  R sums[", sums(), "][", width_,
         "] = {};\n  if (lane < kLanes && c < ", shapes_.x.back(), ") {\n", begin,
         "  for (int item = share * kLanes + lane; item < ", items, "; item += kShares * kLanes) {\n",
         "  const int strip = item % ", strips_, ", row0 = item / ", strips_, " % ", shares_, " * ", rows_,
@@ -326,41 +233,25 @@ class DepthwiseWriter : DepthwisePlan {
         "  for (int n = threadIdx.x; n < kNumbers * kAcross; n += kThreads) {\n",
         "    const int m = n / kAcross, pack = bundle * kAcross + n % kAcross;\n    if (pack >= ", packs(),
         ") continue;\n", "    const R number = sum_of(sets + i64(m) * kRow + pack, kSets, i64(kNumbers) * kRow);\n",
-        code_.store(kernel_.outputs.back(),
-                    text("(pack * ", width_, " + m % ", width_, ") * ", places(), "ll + m / ", width_), "number",
-                    "    "),
+        text("    const int k = m / ", width_, ", channel = pack * ", width_, " + m % ", width_, ";\n"), put_sum(),
         "  }\n");
+  }
+
+  // Stores a number of sum k of a channel: of the filter's gradient, or a fold.
+  std::string put_sum() {
+    const Value filters = kernel_.outputs[both() ? 1 : 0];
+    const std::string of_filter = code_.store(filters, text("channel * ", places(), "ll + k"), "number", "    ");
+    if (!kernel_.folds()) return of_filter;
+    std::string out = text("    if (k < ", places(), ") {\n", of_filter, "    }\n");
+    const auto& stores = kernel_.folds()->segments[0].stores;
+    for (size_t n = 0; n < stores.size(); ++n)
+      out += text("    if (k == ", places() + int64_t(n), ") {\n",
+                  code_.store(stores[n].value, "channel", "number", "      "), "    }\n");
+    return out;
   }
 };
 
 }  // namespace
-
-bool is_depthwise(const LoweredKernel& kernel, const Graph& graph) {
-  if (kernel.convolution() == ConvolutionKind::none) return false;
-  const Shapes shapes = shapes_of(kernel, graph);
-  const int64_t channels = shapes.x.back();
-  if (shapes.x.rank() != 4 || channels == 1 || shapes.y.back() != channels ||
-      kernel.attributes.integer("groups") != channels || shapes.x.elements() == 0 || shapes.y.elements() == 0)
-    return false;
-  if (std::ranges::any_of(operands(kernel), [&](Value value) { return graph.dtype(value) == DType::f64; }))
-    return false;
-  const Windows windows = windows_of(kernel, shapes);
-  const auto all = [](const std::vector<int64_t>& numbers, int64_t most) {
-    return std::ranges::all_of(numbers, [&](int64_t n) { return n <= most; });
-  };
-  return all(windows.size, kMostPlaces) && all(windows.strides, kMostStride) && all(windows.dilation, 1);
-}
-
-bool makes_both_gradients(const LoweredKernel& kernel, const Graph& graph, const DeviceKernels&) {
-  if (!is_depthwise(kernel, graph)) return false;
-  const Windows windows = windows_of(kernel, shapes_of(kernel, graph));
-  const int64_t strip = quotient_up(kLeastStrip, windows.strides[1]) * windows.strides[1];
-  const int64_t bytes = kLeastWidth * int64_t(size_of(graph.dtype(kernel.inputs[0])));
-  LoweredKernel both = kernel;
-  both.attachments.push_back({.kind = Attachment::Kind::filters});
-  return graph.shape(kernel.outputs[0]).back() % kLeastWidth == 0 && bytes >= kLeastCopy &&
-         registers(both, windows, kLeastWidth, strip, bytes) <= kMostRegisters;
-}
 
 Source depthwise_source(const LoweredKernel& kernel, SourceContext& context) {
   return DepthwiseWriter(kernel, context).run();

@@ -166,8 +166,8 @@ bool is_pooled_by_strips(const LoweredKernel& kernel, SourceContext& context) {
   return may_be_strips(context.lowered.graph, windows_of(kernel), kernel.outputs) && width_of(kernel, context) > 1;
 }
 
-bool pools_operand(const Graph& graph, const Node& pooling) {
-  const Windows windows = windows_of(pooling.attributes, pooling.attributes.integers("window"));
+bool pools_computed(const LoweredKernel& pooling, const Graph& graph) {
+  const Windows windows = windows_of(pooling);
   return may_be_strips(graph, windows, pooling.outputs) && sees_channels_alone(windows) && windows.axes() == 3 &&
          windows.size[0] <= kMostTurns * windows.strides[0] && graph.shape(pooling.outputs[0]).back() % kChannels == 0;
 }

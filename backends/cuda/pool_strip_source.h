@@ -7,8 +7,8 @@ namespace neon::cuda {
 
 // For op "pool_max". False if windows step over channels, if the number of channels is odd, or if places are no bytes.
 bool is_pooled_by_strips(const LoweredKernel& kernel, SourceContext& context);
-// The hook of lowering, DeviceKernels::pools_operand: strips of images, whose rows are computed twice at most.
-bool pools_operand(const Graph& graph, const Node& pooling);
+// Whether a kernel of max pooling may compute its operand: strips of images, whose rows are computed twice at most.
+bool pools_computed(const LoweredKernel& pooling, const Graph& graph);
 Source pool_strip_source(const LoweredKernel& kernel, SourceContext& context);
 
 }  // namespace neon::cuda

@@ -115,8 +115,9 @@ std::string SegmentWriter::grouped() {
   if (!outer) out += text("    const ", index_, " k = first_k;\n    (void)k;\n");
   if (product_) out += product();
   Needs cached(segment_.body.size(), false);
+  const bool split_ends = splits_ > 1 && !meets_ && walks_ > 1;  // the last block that shares a column goes on alone
   for (int level = 0; level < walks_; ++level) {
-    if (level == 1 && splits_ > 1 && !meets_) out += split_folds();
+    if (level == 1 && split_ends) out += split_folds();
     out += kept(level) + walk(level, cached);
     if (meets_) out += shared_folds(level);
   }
@@ -128,8 +129,9 @@ std::string SegmentWriter::grouped() {
   if (!last.empty() && outer)
     last = for_width(text("      const ", index_, " k = first_k + j;\n", kept_names(walks_), last), in);
   if (!last.empty())
-    out += text("    if (active && lane == 0", meets_ ? " && split == 0" : "", ") {\n", last, "    }\n");
-  if (!meets_ && splits_ > 1 && walks_ > 1) out += "    }\n";
+    out += text("    if (active && lane == 0", splits_ > 1 && !split_ends ? " && split == 0" : "", ") {\n", last,
+                "    }\n");
+  if (split_ends) out += "    }\n";
   return out + last_lines();
 }
 

@@ -112,7 +112,7 @@ void SegmentSpread::choose_lanes(int64_t busy_blocks) {
 // of threads than there are rows.
 int SegmentSpread::threads_across() const {
   const int64_t packs = (groups_ + width_ - 1) / width_;
-  if (width_ > 1 && !reductions_.empty() && !ends_with_last_block()) {
+  if (width_ > 1 && (reductions_.empty() || !ends_with_last_block())) {
     if (row_ != groups_) return std::min(power_of_two_from(packs), kAcrossOfMeeting);
     const int64_t bundles = std::max<int64_t>((packs + kPacksOfMeeting / 2) / kPacksOfMeeting, 1);
     return int((packs + bundles - 1) / bundles);
@@ -143,10 +143,10 @@ bool SegmentSpread::ends_with_last_block() const {
 // added up. When nothing but their folds is left to do after one walk, the last block does it; otherwise they meet, and
 // are no more than run at the same time.
 void SegmentSpread::choose_splits(int64_t busy_blocks) {
-  if (fold_ != Fold::outer || reductions_.empty()) return;
+  if (fold_ != Fold::outer) return;
   for (int reg : reductions_)
     if (segment_.body[size_t(reg)].op->traits.reduction == Reduction::argmax) return;
-  meets_ = !ends_with_last_block();
+  meets_ = !reductions_.empty() && !ends_with_last_block();
   const int64_t most = reduced_ / (lanes_ * (meets_ ? kRowsOfMeeting : kRowsOfLane));
   int64_t wanted = busy_blocks / bundles();
   if (!meets_) wanted = std::max(wanted, std::min(kTimesBusy * wanted, reduced_ / (lanes_ * kManyRowsOfLane)));

@@ -67,6 +67,10 @@ bool keeps(const Graph& graph, const Node& node, const DeviceKernels& kernels) {
   return node.op->traits.exchanges ? kernels.exchanges : has_source(*node.op);
 }
 
+bool computes_image(const LoweredKernel& kernel, const Graph& graph, const FusedKernel* code) {
+  return kernel.is(ops::pool_max) ? pools_computed(kernel, graph) : computes_depthwise_image(kernel, graph, code);
+}
+
 // cuBLASLt adds an array to any product, cuDNN's kernels for tensor cores to a convolution's result.
 bool adds_array(const LoweredKernel& kernel, const Graph& graph, const DeviceKernels& kernels) {
   const TensorType& y = graph.type(kernel.outputs[0]);
@@ -91,6 +95,7 @@ LowerOptions gpu_lowering(bool fuse, bool tf32, int arch, int processors, bool r
                                .keeps = keeps,
                                .multiplies_rows = multiplies_rows,
                                .makes_both_gradients = makes_both_gradients,
+                               .folds_gradient = folds_gradient,
                                .exchanges = ranks,
                                .arch = arch,
                                .processors = processors,
@@ -102,7 +107,7 @@ LowerOptions gpu_lowering(bool fuse, bool tf32, int arch, int processors, bool r
   // a convolution.
   out.kernels.relus_apart = !tf32;
   out.kernels.pooled_bytes = kLeastPooled;
-  out.kernels.pools_operand = pools_operand;
+  out.kernels.computes_image = computes_image;
   if (arch >= kLeastTensorArch) out.kernels.pooled_types = {DType::f16, DType::bf16};
   if (arch >= kLeastTensorArch && tf32) out.kernels.pooled_types.push_back(DType::f32);
   return out;

@@ -9,7 +9,8 @@ namespace neon {
 
 struct Attachment {
   enum class Kind : uint8_t {
-    prologue,    // `code` computes the op's operand as it is read; the kernel's inputs are the code's
+    prologue,    // `code` computes `value`, the op's operand 0, as it is read; the kernel's inputs are the op's others,
+                 // then the code's; beside `filters` of a convolution's gradient `value` is the image
     bias,        // `value` (K) or (1,K) is added to every row of the result, of each pixel
     addend,      // `value`, an array like the result, is added to it, before or after the bias
     pooling,     // `op`, pool_max of 2 x 2 pixels, of the result: the kernel has the pooling's outputs
@@ -20,6 +21,7 @@ struct Attachment {
               // it spreads over all axes but the last
     filters,  // of pooling's gradient: the gradient by the filters that see `value`, in place of what is spread; of a
               // convolution's gradient by the input: outputs[1], that by the filters, of the image `value`
+    folds,    // of both gradients of a convolution: the last outputs, folds by `code` of the gradient by the input
   };
   Kind kind;
   Value value = {};

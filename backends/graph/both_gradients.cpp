@@ -37,11 +37,14 @@ class BothGradients {
   }
 
   bool is_gradient_by_filters(const LoweredKernel& by_input, const LoweredKernel& other) const {
-    if (other.convolution() != ConvolutionKind::by_filters || !other.attachments.empty()) return false;
+    const bool plain = std::ranges::all_of(
+        other.attachments, [](const Attachment& attached) { return attached.kind == Attachment::Kind::prologue; });
+    if (other.convolution() != ConvolutionKind::by_filters || !plain) return false;
     const auto same = [&](const char* name) {
       return by_input.attributes.integers(name) == other.attributes.integers(name);
     };
-    return other.inputs[1] == by_input.inputs[0] && graph_.type(other.inputs[0]) == graph_.type(by_input.outputs[0]) &&
+    return other.inputs[other.prologue() ? 0 : 1] == by_input.inputs[0] &&
+           graph_.type(image_of(other)) == graph_.type(by_input.outputs[0]) &&
            graph_.type(other.outputs[0]) == graph_.type(by_input.inputs[1]) && same("strides") && same("padding") &&
            same("dilation") && by_input.attributes.integer("groups") == other.attributes.integer("groups");
   }
@@ -55,11 +58,19 @@ class BothGradients {
     return true;
   }
 
+  static Value image_of(const LoweredKernel& by_filters) {
+    const Attachment* computed = by_filters.find(Attachment::Kind::prologue);
+    return computed ? computed->value : by_filters.inputs[0];
+  }
+
   static void take(LoweredKernel& by_input, const LoweredKernel& by_filters) {
-    const Value image = by_filters.inputs[0];
-    by_input.inputs.push_back(image);
-    by_input.outputs.push_back(by_filters.outputs[0]);
+    const Value image = image_of(by_filters);
+    by_input.attachments = by_filters.attachments;
     by_input.attachments.push_back({.kind = Attachment::Kind::filters, .value = image, .op = by_filters.op});
+    if (by_filters.prologue())
+      by_input.inputs.insert(by_input.inputs.end(), by_filters.inputs.begin() + 1, by_filters.inputs.end());
+    else by_input.inputs.push_back(image);
+    by_input.outputs.push_back(by_filters.outputs[0]);
   }
 
   Lowered& lowered_;

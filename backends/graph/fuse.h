@@ -88,10 +88,13 @@ bool is_cheap(const Graph& graph, const Node& node);
 // writes a variable.
 Groups with_remade(const Graph& graph, const std::vector<Role>& roles, Groups groups);
 
-// With a group more: the nodes that make the operand of `reader`, which has a kernel of its own, leave the group that
-// folds the array they read. The new group's kernel may become the reader's prologue. Only where nobody else reads the
-// operand, and where it follows element by element from one array that is no larger and from folded numbers.
-Groups with_operand_apart(const Graph& graph, const std::vector<Role>& roles, Groups groups, int reader);
+// With a group more: the nodes that make operand 0 of node `reader`, which has a kernel of its own, leave the group
+// that folds the array they read. The new group's kernel may become the prologue of the reader and of all others that
+// read the operand so. `computes` marks the nodes whose kernels compute operand 0 as they read it. Only where no other
+// node reads the operand, and where it follows element by element from one array that is no larger and from folded
+// numbers.
+Groups with_operand_apart(const Graph& graph, const std::vector<Role>& roles, Groups groups, int reader,
+                          const std::vector<bool>& computes);
 
 // The code of a group; `stored` marks values that it stores for others.
 FusedKernel fused_code(const Graph& graph, const std::vector<Role>& roles, const std::vector<int>& nodes,

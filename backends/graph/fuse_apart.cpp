@@ -1,5 +1,6 @@
-// Batch norm's kernel folds the columns of x, reads x again, and stores the normalised array, which max pooling reads.
-// Pooling may compute the normalised numbers from x itself: then that array is neither written nor read.
+// Batch norm's kernel folds the columns of x, reads x again, and stores the normalised array, which max pooling or a
+// depthwise convolution reads. These may compute the normalised numbers from x itself: then that array is neither
+// written nor read.
 #include <algorithm>
 #include <set>
 
@@ -13,11 +14,12 @@ constexpr int64_t kOfColumn = 16;  // numbers of an array, and more, for one of 
 
 class Apart {
  public:
-  Apart(const Graph& graph, const std::vector<Role>& roles, Groups& groups, int reader)
+  Apart(const Graph& graph, const std::vector<Role>& roles, Groups& groups, int reader,
+        const std::vector<bool>& computes)
       : graph_(graph),
         roles_(roles),
         groups_(groups),
-        reader_(reader),
+        computes_(computes),
         operand_(graph.node(reader).inputs[0]),
         maker_(graph.producer_index(operand_)),
         group_(groups.home[size_t(maker_)]),
@@ -61,8 +63,14 @@ class Apart {
     return !grouped;
   }
 
+  // Whether the operand is all that node `user` reads of this array, and is computed as it is read.
+  bool computes_it(int user) const {
+    const auto& inputs = graph_.node(user).inputs;
+    return computes_[size_t(user)] && inputs[0] == operand_ && std::ranges::count(inputs, operand_) == 1;
+  }
+
   bool is_read_by_others() const {
-    const auto reads_it = [&](int user) { return user != reader_ && (is_here(user) || reads(user, maker_)); };
+    const auto reads_it = [&](int user) { return !computes_it(user) && (is_here(user) || reads(user, maker_)); };
     if (std::ranges::any_of(uses_[size_t(operand_.id)], reads_it) || outlives_run(graph_, operand_)) return true;
     for (const auto& [name, output] : graph_.outputs())
       if (viewed(graph_, output) == operand_) return true;
@@ -105,7 +113,7 @@ class Apart {
   const Graph& graph_;
   const std::vector<Role>& roles_;
   Groups& groups_;
-  const int reader_;
+  const std::vector<bool>& computes_;
   const Value operand_;
   const int maker_, group_;
   std::vector<std::vector<int>> uses_;  // by value: nodes
@@ -115,8 +123,9 @@ class Apart {
 
 }  // namespace
 
-Groups with_operand_apart(const Graph& graph, const std::vector<Role>& roles, Groups groups, int reader) {
-  Apart(graph, roles, groups, reader).apply();
+Groups with_operand_apart(const Graph& graph, const std::vector<Role>& roles, Groups groups, int reader,
+                          const std::vector<bool>& computes) {
+  Apart(graph, roles, groups, reader, computes).apply();
   return groups;
 }
 

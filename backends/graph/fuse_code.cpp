@@ -104,6 +104,7 @@ class CodeWriter {
     }
     if (out.kind == Instruction::Kind::reduce) {
       out.reach = Reach::kept;
+      out.folded = value;
     } else if (!post && !node.op->is_elementwise()) {
       out.reach = std::max(out.reach, reach_of_shape(graph_.shape(value), part));
     }

@@ -43,6 +43,7 @@ struct Instruction {
   DType dtype = DType::f32;  // of what `op` makes, which needs to be no more exact
   std::vector<int> inputs;   // registers
   Value value, index;
+  Value folded;  // of a reduction: the value of the graph that it makes
   // A load's strides, in elements for each axis of the domain; 0 repeats. In a gather, axis 0 is that of `index`, and
   // strides[0] is the length of a row of `value`.
   std::vector<int64_t> strides;

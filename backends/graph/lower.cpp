@@ -36,6 +36,7 @@ std::string summary(const LoweredKernel& kernel) {
       out += text(" + ", a.op->name);
     if (a.kind == Kind::relu) out += " + relu";
     if (a.kind == Kind::sums) out += " + sums";
+    if (a.kind == Kind::folds) out += " + folds";
   }
   return out;
 }
@@ -59,7 +60,7 @@ std::string to_string(const Lowered& lowered) {
     if (!kernel.attributes.items().empty()) out += text("  ", kernel.attributes);
     if (!kernel.scope.empty()) out += text("  # ", kernel.scope);
     out += "\n";
-    for (const FusedKernel* code : {kernel.fused.get(), kernel.prologue()})
+    for (const FusedKernel* code : {kernel.fused.get(), kernel.prologue(), kernel.folds()})
       if (code) out += text("      ", code->to_string(graph), "\n");
   }
   std::string leaves;

@@ -38,6 +38,11 @@ struct LoweredKernel {
     const Attachment* found = find(Attachment::Kind::prologue);
     return found ? found->code.get() : nullptr;
   }
+  // The code of the folds of what the kernel makes, or null.
+  const FusedKernel* folds() const {
+    const Attachment* found = find(Attachment::Kind::folds);
+    return found ? found->code.get() : nullptr;
+  }
   bool is_once() const { return fused && fused->once; }
 };
 

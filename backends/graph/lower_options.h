@@ -10,6 +10,7 @@
 namespace neon {
 
 class Graph;
+struct FusedKernel;
 struct Lowered;
 struct LoweredKernel;
 struct Node;
@@ -79,14 +80,16 @@ struct DeviceKernels {
   // Whether a fused kernel of its own makes the product, in place of a kernel before; null: none does.
   bool (*multiplies_rows)(const LoweredKernel& kernel, const RowProduct& product, const Lowered& lowered,
                           const DeviceKernels& kernels) = nullptr;
-  // Whether its kernel of max pooling can compute the operand as it reads it, as those of ops with takes_prologue do;
-  // null: none does.
-  bool (*pools_operand)(const Graph& graph, const Node& pooling) = nullptr;
+  // Whether its kernel of max pooling, of a convolution or of one's gradient by the filters can compute operand 0, the
+  // image, as it reads it, as those of ops with takes_prologue do: by `code`, or by any if null. Null: none can.
+  bool (*computes_image)(const LoweredKernel& kernel, const Graph& graph, const FusedKernel* code) = nullptr;
   // The operand of a kernel of its own in whose place the kernel may write a result, where nothing reads the operand
   // later; -1: in that of none. Null: no kernel does.
   int (*writes_over)(const LoweredKernel& kernel, size_t result) = nullptr;
   // Whether its kernel of a convolution's gradient by the input makes that by the filters, too; null: none does.
   bool (*makes_both_gradients)(const LoweredKernel& kernel, const Graph& graph, const DeviceKernels& kernels) = nullptr;
+  // Whether its kernel of both gradients can fold the gradient by the input by `code`, too; null: none does.
+  bool (*folds_gradient)(const LoweredKernel& kernel, const Graph& graph, const FusedKernel& code) = nullptr;
   // Whether there are other ranks to exchange arrays with.
   bool exchanges = false;
   // The compute capability of a GPU (90), and its processors, whose registers together hold what a kernel keeps.

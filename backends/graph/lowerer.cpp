@@ -8,6 +8,7 @@
 #include "backends/graph/both_gradients.h"
 #include "backends/graph/exchange_order.h"
 #include "backends/graph/join.h"
+#include "backends/graph/moved_folds.h"
 #include "backends/graph/ops.h"
 #include "backends/graph/plan.h"
 #include "backends/graph/prologue.h"
@@ -49,13 +50,15 @@ void Lowerer::make_fused_kernels() {
 }
 
 void Lowerer::set_operands_apart() {
-  if (!options_.kernels.pools_operand) return;
+  if (!options_.kernels.computes_image) return;
+  std::vector<bool> computes(size_t(graph().node_count()), false);
+  for (size_t k = 0; k < lowered_.kernels.size(); ++k)
+    computes[size_t(members_[k][0])] = options_.kernels.computes_image(lowered_.kernels[k], graph(), nullptr);
   for (int n = 0; n < graph().node_count(); ++n)
-    if (graph().node(n).op->is(ops::pool_max) && options_.kernels.pools_operand(graph(), graph().node(n)))
-      groups_ = with_operand_apart(graph(), roles_, std::move(groups_), n);
+    if (computes[size_t(n)]) groups_ = with_operand_apart(graph(), roles_, std::move(groups_), n, computes);
 }
 
-void Lowerer::take_prologues() { neon::take_prologues(lowered_, options_.kernels.pools_operand); }
+void Lowerer::take_prologues() { neon::take_prologues(lowered_, options_.kernels); }
 
 void Lowerer::join() { join_concatenations(lowered_, options_.kernels.convolutions_write_rows); }
 
@@ -63,7 +66,10 @@ void Lowerer::take_spreads() { neon::take_spreads(lowered_); }
 
 void Lowerer::take_row_products() { neon::take_row_products(lowered_, options_.kernels); }
 
-void Lowerer::take_both_gradients() { neon::take_both_gradients(lowered_, options_.kernels); }
+void Lowerer::take_both_gradients() {
+  neon::take_both_gradients(lowered_, options_.kernels);
+  move_folds(lowered_, options_.kernels);
+}
 
 void Lowerer::place() { plan_memory(lowered_, options_.kernels); }
 

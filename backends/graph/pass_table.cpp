@@ -98,8 +98,8 @@ const PassRow kTable[] = {
      &Lowerer::take_spreads},
     {"row products", "Lets a batch norm's kernel multiply the rows that it walks over first.", kHungry,
      LowerPass::row_products, nullptr, &Lowerer::take_row_products},
-    {"both gradients", "Makes both gradients of a convolution in one kernel.", kHungry, LowerPass::both_gradients,
-     nullptr, &Lowerer::take_both_gradients},
+    {"both gradients", "Makes both gradients of a convolution in one kernel, which folds them for a batch norm.",
+     kHungry, LowerPass::both_gradients, nullptr, &Lowerer::take_both_gradients},
     {"memory", "Gives every value a place in one arena by its lifetime.", kEvery, {}, nullptr, &Lowerer::place},
 };
 

@@ -31,29 +31,30 @@ bool makes_by_place(const LoweredKernel& kernel, const Graph& graph) {
 
 class Prologues {
  public:
-  Prologues(Lowered& lowered, bool (*pools_operand)(const Graph&, const Node&))
-      : lowered_(lowered), graph_(lowered.graph), kernels_(lowered.kernels), pools_operand_(pools_operand) {}
+  Prologues(Lowered& lowered, const DeviceKernels& device)
+      : lowered_(lowered), graph_(lowered.graph), kernels_(lowered.kernels), device_(device) {}
 
   void run() {
-    for (size_t k = 0; k < kernels_.size(); ++k) {
-      if (!may_take(kernels_[k])) continue;
-      const size_t m = maker_of(kernels_[k].inputs[0], k);
-      if (m == k || !makes_by_place(kernels_[m], graph_) ||
-          (kernels_[k].is(ops::pool_max) && reads_inputs(kernels_[m])) || !is_only_read_by(k, kernels_[m].outputs[0]) ||
-          is_written_between(lowered_, m, k))
-        continue;
-      auto& attached = kernels_[k].attachments;
-      attached.insert(attached.begin(), {.kind = Attachment::Kind::prologue, .code = kernels_[m].fused});
-      kernels_[k].inputs = kernels_[m].inputs;
+    for (size_t m = 0; m < kernels_.size(); ++m) {
+      if (!makes_by_place(kernels_[m], graph_) || is_read_otherwise(kernels_[m].outputs[0])) continue;
+      const std::vector<size_t> readers = readers_of(kernels_[m].outputs[0]);
+      const bool alone = readers.size() == 1;
+      if (readers.empty() || !std::ranges::all_of(readers, [&](size_t k) { return may_take(k, m, alone); })) continue;
+      for (size_t k : readers) take(kernels_[k], kernels_[m]);
       kernels_.erase(kernels_.begin() + long(m));
-      --k;
+      --m;
     }
   }
 
  private:
-  bool may_take(const LoweredKernel& kernel) const {
-    if (kernel.traits().takes_prologue) return true;
-    return pools_operand_ && kernel.is(ops::pool_max) && pools_operand_(graph_, graph_.producer(kernel.outputs[1]));
+  // Whether kernel k may make what kernel m does as it reads it. `alone`: nobody else reads that.
+  bool may_take(size_t k, size_t m, bool alone) const {
+    const LoweredKernel &reader = kernels_[k], &maker = kernels_[m];
+    if (!reader.op || reader.prologue() || reader.inputs[0] != maker.outputs[0] ||
+        std::ranges::count(reader.inputs, maker.outputs[0]) > 1 || is_written_between(lowered_, m, k))
+      return false;
+    if (reader.traits().takes_prologue) return alone;
+    return device_.computes_image && !reads_inputs(maker) && device_.computes_image(reader, graph_, maker.fused.get());
   }
 
   // Whether it reads rows that are looked up, or that a run names: a thread reads those one by one.
@@ -64,33 +65,40 @@ class Prologues {
     });
   }
 
-  // The kernel before `end` that has a value as its output, else `end`.
-  size_t maker_of(Value value, size_t end) const {
-    for (size_t m = 0; m < end; ++m)
-      if (std::ranges::count(kernels_[m].outputs, value)) return m;
-    return end;
+  // Whether somebody reads a value beside the kernels that name it.
+  bool is_read_otherwise(Value value) const {
+    if (outlives_run(graph_, value)) return true;
+    for (const auto& [name, output] : graph_.outputs())
+      if (viewed(graph_, output) == value) return true;
+    for (const LoweredKernel& kernel : kernels_)
+      for (Value input : kernel.inputs)
+        if (input != value && viewed(graph_, input) == value) return true;
+    return false;
   }
 
-  bool is_only_read_by(size_t reader, Value value) const {
-    if (outlives_run(graph_, value)) return false;
-    for (const auto& [name, output] : graph_.outputs())
-      if (viewed(graph_, output) == value) return false;
+  std::vector<size_t> readers_of(Value value) const {
+    std::vector<size_t> out;
     for (size_t k = 0; k < kernels_.size(); ++k)
-      for (Value input : kernels_[k].inputs)
-        if (k != reader && viewed(graph_, input) == value) return false;
-    return true;
+      if (std::ranges::count(kernels_[k].inputs, value)) out.push_back(k);
+    return out;
+  }
+
+  static void take(LoweredKernel& reader, const LoweredKernel& maker) {
+    auto& attached = reader.attachments;
+    attached.insert(attached.begin(),
+                    {.kind = Attachment::Kind::prologue, .value = maker.outputs[0], .code = maker.fused});
+    reader.inputs.erase(reader.inputs.begin());
+    reader.inputs.insert(reader.inputs.end(), maker.inputs.begin(), maker.inputs.end());
   }
 
   const Lowered& lowered_;
   const Graph& graph_;
   std::vector<LoweredKernel>& kernels_;
-  bool (*const pools_operand_)(const Graph&, const Node&);
+  const DeviceKernels& device_;
 };
 
 }  // namespace
 
-void take_prologues(Lowered& lowered, bool (*pools_operand)(const Graph&, const Node&)) {
-  Prologues(lowered, pools_operand).run();
-}
+void take_prologues(Lowered& lowered, const DeviceKernels& device) { Prologues(lowered, device).run(); }
 
 }  // namespace neon

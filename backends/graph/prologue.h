@@ -4,9 +4,9 @@
 
 namespace neon {
 
-// If only one kernel reads the result of an elementwise kernel, and that reader makes patches, or is max pooling for
-// which `pools_operand` says so (lower_options.h), the reader makes each element as it reads it. So one kernel turns
-// the data set's pixels into the channels of a first convolution. For kernels in order that have no memory yet.
-void take_prologues(Lowered& lowered, bool (*pools_operand)(const Graph& graph, const Node& pooling));
+// If all kernels that read the result of an elementwise kernel make patches of it, or are those for which
+// `computes_image` says so (lower_options.h), each of them makes each element as it reads it. So one kernel turns the
+// data set's pixels into the channels of a first convolution. For kernels in order that have no memory yet.
+void take_prologues(Lowered& lowered, const DeviceKernels& device);
 
 }  // namespace neon
