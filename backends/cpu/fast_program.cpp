@@ -36,8 +36,7 @@ class FastProgram : public Program {
       : store_(options.callers_memory ? nullptr : &variables) {
     PassSet passes = (options.fuse ? kCpuPasses | options.also : options.also) - options.without;
     if (options.callers_memory) passes = passes - PassSet{LowerPass::kept_casts, LowerPass::folded_scales};
-    lowered_ = lower_alike(graph, {.passes = passes, .kernels = {.keeps = keeps, .writes_over = operand_written_over}},
-                           options.ranks);
+    lowered_ = lower_alike(graph, lower_options(passes), options.ranks);
     const int threads = team_size(options.threads > 0 ? options.threads : available_threads());
     context_ = std::make_unique<Context>(lowered_, threads, options.ranks);
     arena_ = arena_of(lowered_);
@@ -201,6 +200,10 @@ class FastProgram : public Program {
 };
 
 }  // namespace
+
+LowerOptions lower_options(PassSet passes) {
+  return {.passes = passes, .kernels = {.keeps = keeps, .writes_over = operand_written_over}};
+}
 
 std::unique_ptr<Program> make_fast_program(const Graph& graph, Variables& variables, const ProgramOptions& options) {
   return std::make_unique<FastProgram>(graph, variables, options);

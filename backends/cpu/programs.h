@@ -1,9 +1,12 @@
 // The two kinds of programs on the CPU.
 #pragma once
+#include "backends/graph/lower_options.h"
 #include "backends/program.h"
 
 namespace neon::cpu {
 
+// How a graph is lowered for the fastest kernels, with these passes.
+LowerOptions lower_options(PassSet passes = kCpuPasses);
 // Lowered, with the fastest kernels.
 std::unique_ptr<Program> make_fast_program(const Graph& graph, Variables& variables, const ProgramOptions& options);
 // Node by node through the plain kernels; every value has memory of its own.

@@ -248,7 +248,7 @@ int run_check(const CommandLine& line) {
   }
   const bool shared = line.ranks > 1;  // by several devices
   const Graph of_device = shared ? told_graph_of(in, line.ranks).graph : in.graph().graph;
-  const Lowered lowered = lower(of_device, {.passes = kCpuPasses});
+  const Lowered lowered = lower(of_device, cpu::lower_options());
   for (const std::string& advice : in.spec.experiment->advice(in.graph(), in.layout)) print_message(advice);
   const std::vector<NamedTensor> taken = check_weights(*in.spec.experiment, in.options, in.check, in.step, in.graph());
   check_run_files(line, *in.spec.experiment, in.options);
@@ -325,7 +325,7 @@ void print_layers(const Inspected& in, const TrainedPhase& phase, const StepGrap
   print_result(text(parameters, " parameters, ", frozen ? text(frozen, " of them frozen, ") : "",
                     formatted("%.4g", flops), " flops a sample forward; input ", net.sample, ", batch ", in.step.batch,
                     ", ", name_of(in.step.dtype), "; a step's arena ",
-                    bytes_text(double(lower(graph.graph, {.passes = kCpuPasses}).arena_bytes)),
+                    bytes_text(double(lower(graph.graph, cpu::lower_options()).arena_bytes)),
                     ", weights and optimizer ", bytes_text(variable_bytes(graph.graph))));
 }
 

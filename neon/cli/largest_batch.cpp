@@ -27,7 +27,7 @@ std::string largest_batch(const Experiment& experiment, const DataLayout& layout
   const auto batch = double(step.batch);
   step.batch *= 2;
   const Graph larger = training_graph(experiment.last_phase(), layout, step).graph;
-  const double each = (double(lower(larger, {.passes = kCpuPasses}).arena_bytes) - room.step) / batch;
+  const double each = (double(lower(larger, cpu::lower_options()).arena_bytes) - room.step) / batch;
   const double most = each > 0 ? batch + (room.free - room.fixed - room.step) / each : double(layout.train_size);
   const auto samples = int64_t(std::clamp(most, 0.0, double(layout.train_size)));
   const bool all = samples == layout.train_size;

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include "backends/cpu/programs.h"
 #include "backends/graph/lower.h"
 #include "neon/train/experiment.h"
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import numpy as np
 
@@ -131,6 +132,18 @@ class Padding(Case):
                        + HEAD + "accumulate: 3\n")
             found.append({name: array.tobytes() for name, array in self.weights().items()})
         self.assertEqual(found[1:], found[:1] * 2)
+
+    def test_memory_of_a_step_grows_with_the_steps_alone(self):
+        """Cells keep states of all steps; attention never holds a number for each pair of them."""
+        self.write("a.txt", "abcacb" * 2000)
+        for layer in "LSTM: 32", "GRU: 32", "Recurrent: 32", "MultiHeadAttention: {heads: 4, causal: true}":
+            spec = self.spec("dataset: {Text: {path: a.txt, steps: 128}}\nlayers:\n  - Embedding: 32\n  - " + layer + "\n" + HEAD, "n.yaml")
+            found = []
+            for steps in 128, 1024:
+                said = self.neon("summary", spec, "--set", f"dataset.Text.steps={steps}").out
+                size, unit = re.search(r"a step's arena ([\d.]+) (KiB|MiB)", said).groups()
+                found.append(float(size) * {"KiB": 1, "MiB": 1024}[unit])
+            self.assertLess(found[1], 8.5 * found[0], layer)
 
     def test_the_filler_of_the_last_piece_of_a_text_is_seen_by_no_step(self):
         text = "abcabbcacbacbbcaabcb"  # 19 targets: pieces of 6, 6, 6 and 1
