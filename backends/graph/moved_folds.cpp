@@ -26,7 +26,7 @@ class MovedFolds {
   void move_to(size_t k) {
     const Value made = kernels_[k].outputs[0];
     for (size_t f = k + 1; f < kernels_.size(); ++f) {
-      if (!std::ranges::count(kernels_[f].inputs, made) || !may_be_split(kernels_[f])) continue;
+      if (!std::ranges::count(kernels_[f].inputs, made) || !may_be_split(kernels_[f], graph_.shape(made))) continue;
       const auto code = std::make_shared<const FusedKernel>(folds_of(*kernels_[f].fused));
       if (code->segments[0].stores.empty() || !reads(*code, made) || is_made_later(*code, k, f) ||
           !device_.folds_gradient(kernels_[k], graph_, *code))
@@ -37,17 +37,20 @@ class MovedFolds {
     }
   }
 
-  // Whether a kernel folds all axes but the last in one walk, and goes on in a second.
-  bool may_be_split(const LoweredKernel& kernel) const {
+  // Whether a kernel folds all axes but the last of an array of this shape in one walk, and goes on in a second. Not if
+  // it writes what it may read: without folds no thread waits for those that read before it writes.
+  bool may_be_split(const LoweredKernel& kernel, const Shape& shape) const {
     if (!kernel.fused || kernel.is_once() || kernel.fused->guard || kernel.fused->product) return false;
     const FusedKernel& code = *kernel.fused;
     if (code.segments.size() != 1 || !code.post.empty() || code.compute != DType::f32) return false;
     const Segment& only = code.segments[0];
     const bool of_columns = std::ranges::count(only.reduced, false) == 1 && !only.reduced.back();
     const bool goes_on = std::ranges::any_of(only.stores, [](const Store& s) { return s.reach == Reach::full; });
-    return of_columns && goes_on && only.totals.empty() && std::ranges::none_of(only.body, [&](const Instruction& i) {
-             return i.kind == Kind::reduce &&
-                    (i.op->traits.reduction != Reduction::sum || needs_fold(only, i.inputs[0]));
+    const bool writes = std::ranges::any_of(only.stores, [&](const Store& s) { return outlives_run(graph_, s.value); });
+    return only.domain == shape && of_columns && goes_on && !writes && only.totals.empty() &&
+           std::ranges::none_of(only.body, [&](const Instruction& i) {
+             return i.kind == Kind::reduce && (i.op->traits.reduction != Reduction::sum ||
+                                               graph_.dtype(i.folded) != DType::f32 || needs_fold(only, i.inputs[0]));
            });
   }
 
