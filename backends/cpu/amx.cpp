@@ -12,6 +12,7 @@
 #include <atomic>
 #include <string_view>
 
+#include "backends/cpu/amx_turn.h"
 #include "backends/elementwise/kernels.h"
 
 namespace neon::cpu {
@@ -42,27 +43,6 @@ NEON_VECTORS __m512i pairs(const bf16* from, int64_t stride, int64_t depth, int6
 }
 
 __mmask16 mask_of(int64_t n) { return n >= kTileRows ? __mmask16(0xffff) : __mmask16((1u << n) - 1); }
-
-// 16 x 16 of 32 bits: of four rows each quarter, then of the quarters.
-NEON_VECTORS void transpose(__m512i (&v)[16]) {
-  __m512i t[16];
-  for (int i = 0; i < 16; i += 4) {
-    const __m512i a = _mm512_unpacklo_epi32(v[i], v[i + 1]), b = _mm512_unpackhi_epi32(v[i], v[i + 1]),
-                  c = _mm512_unpacklo_epi32(v[i + 2], v[i + 3]), d = _mm512_unpackhi_epi32(v[i + 2], v[i + 3]);
-    t[i] = _mm512_unpacklo_epi64(a, c);
-    t[i + 1] = _mm512_unpackhi_epi64(a, c);
-    t[i + 2] = _mm512_unpacklo_epi64(b, d);
-    t[i + 3] = _mm512_unpackhi_epi64(b, d);
-  }
-  for (int i = 0; i < 4; ++i) {
-    const __m512i a = _mm512_shuffle_i32x4(t[i], t[i + 4], 0x88), b = _mm512_shuffle_i32x4(t[i + 8], t[i + 12], 0x88),
-                  c = _mm512_shuffle_i32x4(t[i], t[i + 4], 0xdd), d = _mm512_shuffle_i32x4(t[i + 8], t[i + 12], 0xdd);
-    v[i] = _mm512_shuffle_i32x4(a, b, 0x88);
-    v[i + 8] = _mm512_shuffle_i32x4(a, b, 0xdd);
-    v[i + 4] = _mm512_shuffle_i32x4(c, d, 0x88);
-    v[i + 12] = _mm512_shuffle_i32x4(c, d, 0xdd);
-  }
-}
 
 // Eight tiles of 16 rows of 64 bytes. Constant: the compiler does not know that the instruction reads all of it.
 struct alignas(64) TileConfiguration {
@@ -136,7 +116,7 @@ NEON_VECTORS void transpose_for_tiles(const bf16* from, int64_t stride, int64_t 
     __m512i v[16];
     const __mmask16 mask = mask_of(n - i);
     for (int pair = 0; pair < 16; ++pair) v[pair] = pairs(from + i, stride, depth, 2 * pair, mask);
-    transpose(v);
+    turn(v);
     for (int row = 0; row < 16; ++row)
       if (i + row < n) _mm512_storeu_si512(to + (i + row) * kTileDepth, v[row]);
   }

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "backends/cpu/amx_turn.h"
+
 namespace neon::cpu {
 
 namespace {
@@ -74,27 +76,6 @@ NEON_INLINE bool line_of_row(const bf16* from, int64_t n, Lines<1>& lines, int64
   const __mmask32 mask = n >= kTileDepth ? ~__mmask32(0) : (__mmask32(1) << std::max<int64_t>(n, 0)) - 1;
   lines.of[0][line] = _mm512_maskz_loadu_epi16(mask, from);
   return true;
-}
-
-// 16 x 16 of 32 bits: of four rows each quarter, then of the quarters.
-NEON_INLINE void turn(__m512i (&v)[16]) {
-  __m512i t[16];
-  for (int i = 0; i < 16; i += 4) {
-    const __m512i a = _mm512_unpacklo_epi32(v[i], v[i + 1]), b = _mm512_unpackhi_epi32(v[i], v[i + 1]),
-                  c = _mm512_unpacklo_epi32(v[i + 2], v[i + 3]), d = _mm512_unpackhi_epi32(v[i + 2], v[i + 3]);
-    t[i] = _mm512_unpacklo_epi64(a, c);
-    t[i + 1] = _mm512_unpackhi_epi64(a, c);
-    t[i + 2] = _mm512_unpacklo_epi64(b, d);
-    t[i + 3] = _mm512_unpackhi_epi64(b, d);
-  }
-  for (int i = 0; i < 4; ++i) {
-    const __m512i a = _mm512_shuffle_i32x4(t[i], t[i + 4], 0x88), b = _mm512_shuffle_i32x4(t[i + 8], t[i + 12], 0x88),
-                  c = _mm512_shuffle_i32x4(t[i], t[i + 4], 0xdd), d = _mm512_shuffle_i32x4(t[i + 8], t[i + 12], 0xdd);
-    v[i] = _mm512_shuffle_i32x4(a, b, 0x88);
-    v[i + 8] = _mm512_shuffle_i32x4(a, b, 0xdd);
-    v[i + 4] = _mm512_shuffle_i32x4(c, d, 0x88);
-    v[i + 12] = _mm512_shuffle_i32x4(c, d, 0xdd);
-  }
 }
 
 template <int kCount>
