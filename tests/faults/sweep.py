@@ -2,7 +2,7 @@
 """Ends a command at every one of its changes to files, and proves what is left.
 
     sweep.py kill|fail --preload LIBRARY --folder EMPTY_FOLDER --verify MODULE.py [--every N] [--first COMMAND]
-        [--errno NUMBER] [--jobs N] -- COMMAND ...
+        [--errno NUMBER] [--jobs N] [--ranks] -- COMMAND ...
 
 The command writes into the folder ({folder} in its words) and, started again, goes on. `kill`: for every n the
 command is ended by SIGKILL at its n-th change, with the change whole and half done; that the kill landed is
@@ -10,7 +10,8 @@ proved by the signal and by the line that the library wrote. Then `killed(folder
 verifying module is called, the command is started again and must end with 0, and `finished(folder, command)` is
 called. `fail`: for every n the n-th change fails with ENOSPC (or --errno), once and for good; the command must not
 end by a signal, and `failed(folder, code, output, for_good, command)` and, after another start, `finished` are called.
-With --first each case begins with that command, undisturbed: what is then ended is a restart.
+With --first each case begins with that command, undisturbed: what is then ended is a restart. With --ranks the command
+starts ranks, one of which writes: its launcher then ends with 1, and says that this rank was killed.
 
 The functions raise AssertionError on anything wrong. A module may have two more: `prepare(folder, first, command)`
 is called once, before anything, and makes in an empty folder what the others compare with; `restart(folder, command)`
@@ -21,6 +22,7 @@ import collections
 import importlib.util
 import os
 import queue
+import re
 import shlex
 import shutil
 import signal
@@ -47,6 +49,7 @@ class Place:
         self.folder, self.notes = os.path.join(self.root, "files"), os.path.join(self.root, "notes")
         self.command, self.first = self.words(arguments.command), self.words(shlex.split(arguments.first))
         self.preload, self.errno, self.verify = os.path.realpath(arguments.preload), arguments.errno, verify
+        self.ranks = arguments.ranks
 
     def words(self, words):
         return [word.replace("{folder}", self.folder) for word in words]
@@ -97,7 +100,11 @@ class Place:
         self.empty()
         result = self.run(self.command, KILL_AT=n, KILL_HALF=int(half), FAULT_PROOF=os.path.join(self.notes, "proof"))
         proof = self.proof()
-        assert result.returncode == -signal.SIGKILL, f"not killed, but ended with {result.returncode}: {result.stdout}"
+        killed = result.returncode == -signal.SIGKILL
+        if self.ranks:
+            said = re.search(r"rank \d+ of \d+.* was killed \(SIGKILL\)", result.stdout)
+            killed = result.returncode == 1 and said is not None
+        assert killed, f"not killed, but ended with {result.returncode}: {result.stdout}"
         assert len(proof) == 1 and proof[0].startswith(f"{n} "), f"no proof of the kill: {proof}"
         self.verify.killed(self.folder, result.stdout, self.command)
         self.restart()
@@ -157,6 +164,7 @@ def main():
     parser.add_argument("--every", type=int, default=1, help="of each kind of change only every N-th")
     parser.add_argument("--first", default="", help="a command to begin with, in one word")
     parser.add_argument("--errno", type=int, default=28, help="of the failures; 28 is ENOSPC, 5 EIO")
+    parser.add_argument("--ranks", action="store_true", help="the command starts ranks")
     parser.add_argument("--jobs", type=int, default=1, help="cases at a time")
     parser.add_argument("command", nargs="+")
     arguments = parser.parse_args()

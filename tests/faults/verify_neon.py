@@ -87,7 +87,8 @@ def restart(folder, command):
     path = os.path.join(folder, "run.safetensors")
     if not any(name.endswith(".safetensors") for name in os.listdir(folder)):
         return command
-    return [command[0], "resume", "-e", str(epochs_of(command)), path]
+    ranks = ["-b", "cpu", *command[command.index("-m"):][:2]] if "-m" in command else []
+    return [command[0], "resume", "-e", str(epochs_of(command)), *ranks, path]
 
 
 def metrics(folder, epoch):
