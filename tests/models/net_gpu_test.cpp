@@ -62,6 +62,7 @@ void first_step(Distances& out, const GoldenNet& example, const DeviceOptions& d
   program->bind("data", example.data.inputs.data());
   program->bind("targets", example.data.targets.data());
   program->bind("indices", samples.data());
+  program->set_scalar(kStreamStart, 1);
   program->run(1);
   for (const auto& entry : at(example.setting, "gradients").entries)
     out.gradients[entry.key] = apart(program->output("grad/" + entry.key), entry.value);
@@ -73,7 +74,9 @@ void all_steps(Distances& out, const GoldenNet& example, const DeviceOptions& de
   example.start(run.variables);
   run.variables.to_device();
   for (double expected : numbers(at(example.setting, "costs"))) {
-    const double cost = run.step(example.samples(int64_t(out.costs.size())), {});
+    const auto step = int64_t(out.costs.size());
+    run.streams_begin = example.streams_begin(step);
+    const double cost = run.step(example.samples(step), {});
     out.costs.push_back(std::fabs(cost / expected - 1));
     CHECK(run.finite());
   }

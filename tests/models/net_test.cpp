@@ -1,5 +1,5 @@
-// Nets against PyTorch (of three layers, and with branches) and NumPy (of images): outputs, the cost and every gradient
-// of the first step, the costs of some steps of training, the weights after them.
+// Nets against PyTorch (of three layers, with branches, of sequences) and NumPy (of images): outputs, the cost and
+// every gradient of the first step, the costs of some steps of training, the weights after them.
 #include "tests/models/golden_net.h"
 
 using namespace neon;
@@ -27,6 +27,7 @@ TEST_CASE("the first step's cost and gradients are those of the golden file") {
     program->bind("data", example.data.inputs.data());
     program->bind("targets", example.data.targets.data());
     program->bind("indices", samples.data());
+    program->set_scalar(kStreamStart, 1);
     program->run(1);
     const double u = unit_roundoff(arithmetic.dtype);
     const double cost = numbers(at(example.setting, "costs"))[0];
@@ -77,6 +78,7 @@ TEST_CASE("steps of training go the golden file's way") {
     const double allowed = kRoundingsOfTraining * example.layers() * unit_roundoff(arithmetic.dtype);
     for (size_t step = 0; step < costs.size(); ++step) {
       INFO("step " << step);
+      run.streams_begin = example.streams_begin(int64_t(step));
       check_close(run.step(example.samples(int64_t(step)), {}), costs[step], allowed);
       CHECK(run.finite());
     }

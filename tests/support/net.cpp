@@ -1,6 +1,7 @@
 #include "tests/support/net.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 using namespace neon;
 
@@ -17,10 +18,12 @@ DataLayout NetData::layout() const {
   out.classes = classes;
   if (classes > 0 && out.target.rank() == 2) out.label_of = LabelOf::pixel;
   out.tokens = tokens;
-  out.sequence = tokens > 0;
-  for (int64_t i = 0; tokens > 0 && i < inputs.elements(); ++i) out.ragged = out.ragged || inputs.at(i) < 0;
+  out.sequence = sequence || tokens > 0;
+  out.streams = streams;
+  const auto pads = [&](double x) { return tokens > 0 ? x < 0 : std::isnan(x); };
+  for (int64_t i = 0; out.sequence && i < inputs.elements(); ++i) out.ragged = out.ragged || pads(inputs.at(i));
   out.end_class = end_class;
-  if (tokens > 0 && out.target.elements() > 1) out.label_of = LabelOf::step;
+  if (out.sequence && out.target.elements() > 1) out.label_of = label_of;
   return out;
 }
 
@@ -52,6 +55,7 @@ double TrainingRun::step(std::vector<int32_t> samples, const Progress& at, bool 
   program_->set_scalar("apply", apply ? 1 : 0);
   program_->set_scalar("mean", 1 / double(accumulate_));
   program_->set_scalar("loss_scale", loss_scale);
+  program_->set_scalar(kStreamStart, streams_begin ? 1 : 0);
   program_->run(++runs_);
   if (apply) ++updates_;
   return program_->output("cost").at(0);

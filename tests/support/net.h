@@ -6,11 +6,14 @@
 namespace neon_test {
 
 // Inputs (n, features) and targets: numbers (n, K), or i32 labels (n, 1) with `classes` above 0; none where each sample
-// is its own target. Inputs may be tokens (n,T), i32 below `tokens` with -1 behind the last, and labels
-// (n,T) then be of steps; `end_class` is the label that ends those of a sample.
+// is its own target. Inputs may be tokens (n,T), i32 below `tokens` with -1 behind the last, or with `sequence` steps
+// (n,T,F) with NaN behind the last. Labels (n,T) are then of steps, or of the whole sequence with `label_of`;
+// `end_class` is the label that ends those of a sample.
 struct NetData {
   neon::Tensor inputs, targets;
   int64_t classes = 0, tokens = 0, end_class = -1;
+  bool sequence = false, streams = false;
+  neon::LabelOf label_of = neon::LabelOf::step;
   neon::DataLayout layout() const;
 };
 
@@ -27,6 +30,7 @@ class TrainingRun {
   neon::Variables variables;
   neon::StepGraph graph;
   double loss_scale = 1;
+  bool streams_begin = true;  // in the next step: states that are carried are 0
 
  private:
   std::unique_ptr<neon::Program> program_;

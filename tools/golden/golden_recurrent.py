@@ -39,10 +39,11 @@ def rnn(x, p, **options):
     return torch_states(torch.nn.RNN, x, p, (0,), **options)
 
 
-def gru(x, p, name="L", reverse=False, activation=torch.tanh, gate=torch.sigmoid):
+def gru(x, p, name="L", reverse=False, activation=torch.tanh, gate=torch.sigmoid, h=None):
     """neon's: the reset gate comes before the product, and z takes the new state."""
     w, u, b = p[f"{name}/W_input"], p[f"{name}/W_recur"], p[f"{name}/b"]
-    units, h, out = u.shape[1], torch.zeros(x.shape[0], u.shape[1], dtype=x.dtype), [None] * x.shape[1]
+    units, out = u.shape[1], [None] * x.shape[1]
+    h = torch.zeros(x.shape[0], units, dtype=x.dtype) if h is None else h
     for t in range(x.shape[1])[::-1] if reverse else range(x.shape[1]):
         inputs = x[:, t] @ w.T + b
         r, z = gate(inputs[:, :2 * units] + h @ u[:2 * units].T).split(units, 1)

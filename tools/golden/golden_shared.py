@@ -7,12 +7,12 @@ from golden_file import draw, stream
 MOMENTUM, STEPS = 0.5, 8
 
 
-def trained(start, rates, batch, count, cost):
+def trained(start, rates, batch, count, cost, steps=STEPS):
     """Costs, first gradients, weights after some steps, with a rate for each array."""
     p = {name: torch.tensor(value, requires_grad=True) for name, value in start.items()}
     optimizer = torch.optim.SGD([{"params": [p[name]], "lr": rates[name]} for name in p], lr=1, momentum=MOMENTUM)
     costs, gradients = [], None
-    for step in range(STEPS):
+    for step in range(steps):
         optimizer.zero_grad()
         loss = cost([(batch * step + i) % count for i in range(batch)], p)
         loss.backward()

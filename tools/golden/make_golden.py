@@ -19,6 +19,7 @@ import golden_labels
 import golden_nets
 import golden_optimizers
 import golden_seq2seq
+import golden_sequence_nets
 import golden_shared
 import golden_torch_weights
 import golden_transforms
@@ -36,6 +37,7 @@ if __name__ == "__main__":
     write("models/golden/beams.json", golden_beams.nets())
     write("models/golden/mlp.json", [golden_nets.mlp()])
     write("models/golden/seq2seq.json", golden_seq2seq.nets())
+    write("models/golden/sequences.json", golden_sequence_nets.nets())
     write("models/golden/shared.json", golden_shared.nets())
     write("cli/golden/torch_weights.json", golden_torch_weights.nets())
     write("train/golden/torch_orders.json", golden_torch_weights.orders())
