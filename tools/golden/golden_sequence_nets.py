@@ -164,5 +164,39 @@ def cell_nets():
     return out
 
 
+def last_states():
+    """One class for a sample, from the states of its own last step."""
+    labels = np.arange(SAMPLES)[:, None] % CLASSES * 1.0
+
+    def scores(p, x, lengths):
+        y = cells("GRU", p, [["GRU_0"]], x, lengths)[0]
+        return affine(p, torch.stack([rows[n - 1] for rows, n in zip(y, lengths)]))
+
+    loss = lambda y, labels, lengths: F.cross_entropy(y, torch.tensor(labels[:, 0]).long())
+    spec = [{"GRU": {"output_size": UNITS, "bias": "Gaussian", **INIT}}, "RecurrentLast", end()]
+    return case("GRU and the class of a whole sequence", spec, cell_shapes("GRU", [["GRU_0"]]) | end_shapes(), scores,
+                lengths=LENGTHS, labels=labels, loss=loss)
+
+
+def ctc():
+    """Labels of their own number, by scores of steps; class 0 is the blank."""
+    sequences = [[1, 2, 3], [2], [3, 3], [1], [2, 1], [1, 3, 1], []]
+    labels = np.array([row + [-1] * (3 - len(row)) for row in sequences], dtype=float)
+    layers = both("BiLSTM_0")
+
+    def scores(p, x, lengths):
+        return affine(p, cells("LSTM", p, layers, x, lengths)[0])
+
+    def loss(y, labels, lengths):
+        counts = (labels >= 0).sum(1)
+        each = F.ctc_loss(torch.log_softmax(y, 2).transpose(0, 1), torch.tensor(np.maximum(labels, 0)).long(),
+                          torch.tensor(lengths), torch.tensor(counts), reduction="none")
+        return each.mean()
+
+    spec = [{"BiLSTM": {"output_size": 2, "bias": "Gaussian", **INIT}}, end("Identity")]
+    return case("BiLSTM and CTC, sequences of different lengths", spec, cell_shapes("LSTM", layers, units=2) | end_shapes(),
+                scores, lengths=LENGTHS, labels=labels, loss=loss, cost="CTC")
+
+
 def nets():
-    return cell_nets()
+    return cell_nets() + [last_states(), ctc()]

@@ -12,6 +12,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import golden_attention_nets
 import golden_beams
 import golden_histograms
 import golden_initializers
@@ -37,7 +38,7 @@ if __name__ == "__main__":
     write("models/golden/beams.json", golden_beams.nets())
     write("models/golden/mlp.json", [golden_nets.mlp()])
     write("models/golden/seq2seq.json", golden_seq2seq.nets())
-    write("models/golden/sequences.json", golden_sequence_nets.nets())
+    write("models/golden/sequences.json", golden_sequence_nets.nets() + golden_attention_nets.nets())
     write("models/golden/shared.json", golden_shared.nets())
     write("cli/golden/torch_weights.json", golden_torch_weights.nets())
     write("train/golden/torch_orders.json", golden_torch_weights.orders())
