@@ -113,9 +113,10 @@ def grouped_queries(causal):
 def rotary_transformer():
     """A block of LLaMA's kind: RMS norm, rotary positions, grouped queries, a gated dense layer."""
     options = dict(heads=2, kv_heads=1, causal=True, rotary=True, head_size=4)
-    layers = [dense(8, "Tanh"), {"MergeSum": ["SkipNode", ["RMSNorm", attention(**options)]]},
+    layers = [dense(8, "Tanh"), {"MergeSum": ["SkipNode", ["RMSNorm", attention(**options, bias="Gaussian")]]},
               {"MergeSum": ["SkipNode", ["RMSNorm", {"GatedMLP": {"hidden": 5, **INIT}}]]}, "RMSNorm", end()]
     shapes = {**dense_shapes(0, 8, FEATURES), "RMSNorm_0/gamma": (8,), **attention_shapes("MultiHeadAttention_0", 8, 4),
+              **{f"MultiHeadAttention_0/b_{part}": (count,) for part, count in zip(("q", "k", "v", "out"), (8, 4, 4, 8))},
               "RMSNorm_1/gamma": (8,), "GatedMLP_0/W_gate": (5, 8), "GatedMLP_0/W_up": (5, 8), "GatedMLP_0/W_down": (8, 5),
               "RMSNorm_2/gamma": (8,), **end_shapes(8, 1)}
 
@@ -148,39 +149,75 @@ def cross_attention():
     return case("attention to another branch, sequences of different lengths", layers, shapes, scores, lengths=LENGTHS)
 
 
-def encoder_and_decoder():
-    """A transformer of both: the decoder attends to its own steps so far and to all of the encoder's."""
-    end_of_both = {"Affine": {"nout": "classes", "bias": "Gaussian", "activation": "Softmax", **INIT}}
-    encoder = [TEXT, {"MergeSum": ["SkipNode", [attention()]]}, {"LayerNorm": {"name": "read"}}]
-    decoder = [TEXT, {"LearnedPositions": INIT},
-               {"MergeSum": {"layers": ["SkipNode", [attention(causal=True)]], "name": "own"}},
-               {"MergeSum": ["SkipNode", [attention(inputs=["own", "read"])]]}, "LayerNorm", end_of_both]
-    shapes = {"Embedding_0/W": (TOKENS, 4), **attention_shapes("MultiHeadAttention_0"), **norm_shapes("read"),
-              "Embedding_1/W": (ENDINGS + 1, 4), "LearnedPositions_0/W": (5, 4), **attention_shapes("MultiHeadAttention_1"),
-              **attention_shapes("MultiHeadAttention_2"), **norm_shapes("LayerNorm_1"),
-              "Affine_0/W": (ENDINGS, 4), "Affine_0_bias/b": (ENDINGS,)}
-    x, t = strings()
-    start = start_of(shapes)
+def dot_attention():
+    """Luong's: a mean of the other branch's steps beside the step itself."""
+    layers = [{"BiLSTM": {"name": "memory", "output_size": 2, "bias": "Gaussian", **INIT}},
+              {"GRU": {"name": "own", "inputs": ["data"], "output_size": 3, "bias": "Gaussian", **INIT}},
+              {"DotAttention": {"inputs": ["own", "memory"], "score": "general", "nout": 5, "bias": "Gaussian", **INIT}}, end()]
+    sides = both("memory")
+    shapes = {**cell_shapes("LSTM", sides, units=2), **cell_shapes("GRU", [["own"]], units=3),
+              "DotAttention_0/W_score": (4, 3), "DotAttention_0/W_out": (5, 7), "DotAttention_0/b_out": (5,), **end_shapes(5)}
 
-    def scores(p, tokens, labels):
-        rows = F.embedding(torch.tensor([tokens]), p["Embedding_0/W"])
-        memory = norm(p, "read", rows + attend(p, "MultiHeadAttention_0", rows))
-        y = F.embedding(torch.tensor([[ENDINGS, *labels]]), p["Embedding_1/W"]) + p["LearnedPositions_0/W"][:len(labels) + 1]
-        y = y + attend(p, "MultiHeadAttention_1", y, causal=True)
-        y = y + attend(p, "MultiHeadAttention_2", y, memory)
-        return affine(p, norm(p, "LayerNorm_1", y))[0]
+    def scores(p, x, lengths):
+        memory, own = cells("LSTM", p, sides, x, lengths)[0], cells("GRU", p, [["own"]], x, lengths)[0]
+        behind = torch.arange(STEPS) >= torch.tensor(lengths)[:, None, None]
+        agree = (own @ p["DotAttention_0/W_score"].T @ memory.transpose(1, 2)).masked_fill(behind, -torch.inf)
+        mean = torch.softmax(agree, 2) @ memory
+        return affine(p, torch.tanh(torch.cat([mean, own], 2) @ p["DotAttention_0/W_out"].T + p["DotAttention_0/b_out"]))
+
+    return case("dot attention to another branch, sequences of different lengths", layers, shapes, scores, lengths=LENGTHS)
+
+
+def of_strings(title, encoder, decoder, shapes, scores):
+    """Seq2Seq: `scores` of the decoder for one sample, by its tokens and the start token before the labels."""
+    x, t = strings()
+    start = start_of({**shapes, "Affine_0/W": (ENDINGS, 4), "Affine_0_bias/b": (ENDINGS,)})
 
     def mean(rows, p):
-        each = [F.cross_entropy(scores(p, known(x[i]), known(t[i])[:-1]), torch.tensor(known(t[i])), reduction="none")
-                for i in rows]
-        return torch.cat(each).mean()
+        y = [affine(p, scores(p, torch.tensor([known(x[i])]), torch.tensor([[ENDINGS, *known(t[i])[:-1]]])))[0] for i in rows]
+        return F.cross_entropy(torch.cat(y), torch.tensor(sum([known(t[i]) for i in rows], [])))
 
     result = trained({name: values(a) for name, a in start.items()}, {name: RATE for name in start}, 4, 8, mean, TRAINED)
-    return dict(title="a transformer that encodes and decodes", layers=[{"Seq2Seq": {"encoder": encoder, "decoder": decoder}}],
-                cost="CrossEntropyMulti", optimizer=momentum(RATE), data=x, labels=t, tokens=TOKENS, classes=ENDINGS,
-                end_class=ENDINGS - 1, **{**result, "parameters": start})
+    layers = [{"Seq2Seq": {"encoder": [TEXT, *encoder], "decoder": [TEXT, *decoder, end()]}}]
+    return dict(title=title, layers=layers, cost="CrossEntropyMulti", optimizer=momentum(RATE), data=x, labels=t,
+                tokens=TOKENS, classes=ENDINGS, end_class=ENDINGS - 1, **{**result, "parameters": start})
+
+
+def encoder_and_decoder():
+    """A transformer of both: the decoder attends to its own steps so far and to all of the encoder's."""
+    encoder = [{"MergeSum": ["SkipNode", [attention()]]}, {"LayerNorm": {"name": "read"}}]
+    decoder = [{"LearnedPositions": INIT},
+               {"MergeSum": {"layers": ["SkipNode", [attention(causal=True)]], "name": "own"}},
+               {"MergeSum": ["SkipNode", [attention(inputs=["own", "read"])]]}, "LayerNorm"]
+    shapes = {"Embedding_0/W": (TOKENS, 4), **attention_shapes("MultiHeadAttention_0"), **norm_shapes("read"),
+              "Embedding_1/W": (ENDINGS + 1, 4), "LearnedPositions_0/W": (5, 4), **attention_shapes("MultiHeadAttention_1"),
+              **attention_shapes("MultiHeadAttention_2"), **norm_shapes("LayerNorm_1")}
+
+    def scores(p, tokens, labels):
+        rows = F.embedding(tokens, p["Embedding_0/W"])
+        memory = norm(p, "read", rows + attend(p, "MultiHeadAttention_0", rows))
+        y = F.embedding(labels, p["Embedding_1/W"]) + p["LearnedPositions_0/W"][:labels.shape[1]]
+        y = y + attend(p, "MultiHeadAttention_1", y, causal=True)
+        return norm(p, "LayerNorm_1", y + attend(p, "MultiHeadAttention_2", y, memory))
+
+    return of_strings("a transformer that encodes and decodes", encoder, decoder, shapes, scores)
+
+
+def cells_that_decode(kind):
+    """Two layers of cells begin with the last states of two others."""
+    spec = [{kind: {"output_size": 4, "bias": "Gaussian", **INIT}}] * 2
+    encoder, decoder = [[f"{kind}_0"], [f"{kind}_1"]], [[f"{kind}_2"], [f"{kind}_3"]]
+    shapes = {"Embedding_0/W": (TOKENS, 4), **cell_shapes(kind, encoder, 4), "Embedding_1/W": (ENDINGS + 1, 4),
+              **cell_shapes(kind, decoder, 4)}
+
+    def scores(p, tokens, labels):
+        ends = cells(kind, p, encoder, F.embedding(tokens, p["Embedding_0/W"]), [tokens.shape[1]])[1]
+        return cells(kind, p, decoder, F.embedding(labels, p["Embedding_1/W"]), [labels.shape[1]], ends)[0]
+
+    return of_strings(f"{kind}, two layers that encode and two that decode", spec, spec, shapes, scores)
 
 
 def nets():
     return [causal_transformer(), causal_transformer(LENGTHS), grouped_queries(False), grouped_queries(True),
-            rotary_transformer(), cross_attention(), encoder_and_decoder()]
+            rotary_transformer(), cross_attention(), dot_attention(), encoder_and_decoder(),
+            cells_that_decode("GRU"), cells_that_decode("LSTM")]

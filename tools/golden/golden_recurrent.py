@@ -52,6 +52,21 @@ def gru(x, p, name="L", reverse=False, activation=torch.tanh, gate=torch.sigmoid
     return torch.stack(out, 1)
 
 
+def check_gru():
+    """Where the new state's weights of h are a diagonal, r may come before or after them, and the formula above is
+    PyTorch's layer with the other sign of z."""
+    p = {name: torch.tensor(value) for name, value in weights(3, 3, 4, "checked").items()}
+    x, units = torch.tensor(draw("checked", (2, 5, 4))), 3
+    p["L/W_recur"][2 * units:] *= torch.eye(units)
+    sign = torch.tensor([1.0, -1.0, 1.0]).double().repeat_interleave(units)
+    layer = torch.nn.GRU(4, units, batch_first=True).double()
+    layer.weight_ih_l0.data, layer.weight_hh_l0.data = p["L/W_input"] * sign[:, None], p["L/W_recur"] * sign[:, None]
+    layer.bias_ih_l0.data, layer.bias_hh_l0.data = p["L/b"] * sign, torch.zeros(3 * units).double()
+    for reverse in (False, True):
+        y = layer(x.flip(1) if reverse else x)[0]
+        torch.testing.assert_close(gru(x, p, reverse=reverse), y.flip(1) if reverse else y)
+
+
 def lstm_of(activation, gate):
     """With other functions than PyTorch's."""
 
@@ -71,6 +86,7 @@ def lstm_of(activation, gate):
 
 def layers(case):
     """Adds the cases of all layers of sequences."""
+    check_gru()
     x, units = draw("sequence", (3, 5, 4)), {"output_size": 3, "init": INIT}
     biased = dict(units, bias=INIT)
     sequence = dict(sequence=True)

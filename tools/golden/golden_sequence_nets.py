@@ -178,6 +178,21 @@ def last_states():
                 lengths=LENGTHS, labels=labels, loss=loss)
 
 
+def over_steps():
+    """The sum, the mean and the greatest of the states of a sample's own steps, side by side."""
+    def scores(p, x, lengths):
+        y = cells("LSTM", p, [["LSTM_0"]], x, lengths)[0]
+        rows = [each[:n] for each, n in zip(y, lengths)]
+        return affine(p, torch.stack([torch.cat([r.sum(0), r.mean(0), r.max(0).values]) for r in rows]))
+
+    labels = np.arange(SAMPLES)[:, None] % CLASSES * 1.0
+    loss = lambda y, labels, lengths: F.cross_entropy(y, torch.tensor(labels[:, 0]).long())
+    spec = [{"LSTM": {"output_size": UNITS, "bias": "Gaussian", **INIT}},
+            {"MergeConcat": ["RecurrentSum", "RecurrentMean", "RecurrentMax"]}, end()]
+    return case("LSTM, sums and means of sequences of different lengths", spec,
+                cell_shapes("LSTM", [["LSTM_0"]]) | end_shapes(3 * UNITS), scores, lengths=LENGTHS, labels=labels, loss=loss)
+
+
 def ctc():
     """Labels of their own number, by scores of steps; class 0 is the blank."""
     sequences = [[1, 2, 3], [2], [3, 3], [1], [2, 1], [1, 3, 1], []]
@@ -199,4 +214,4 @@ def ctc():
 
 
 def nets():
-    return cell_nets() + [last_states(), ctc()]
+    return cell_nets() + [last_states(), over_steps(), ctc()]
