@@ -154,12 +154,14 @@ TableLayout layout_of(const CsvParams& params, const Table& table, const TableCo
   const ColumnFinder columns(table);
   TableLayout out;
   out.feature.assign(table.columns, true);
-  for (const std::string& name : params.ignore) out.feature[columns.find(name, "ignore")] = false;
+  if (!former)  // which has decided
+    for (const std::string& name : params.ignore) out.feature[columns.find(name, "ignore")] = false;
   out.targets = columns.targets(params);
   out.kinds.resize(table.columns);
   out.use.assign(table.columns, CellUse::any);
   for (const auto& [name, choice] : params.columns) {
     const std::string& kind = choice.kind;
+    if (former && kind == "ignore") continue;
     const size_t column = columns.find(name, "columns");
     if (out.is_target(column))
       fail(ErrorKind::config, "columns: ", name, " is ", params.targets.empty() ? "the" : "a", " target; ",

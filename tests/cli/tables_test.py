@@ -37,7 +37,7 @@ class Tables(Case):
         self.assertIn("columns 3 as 11 numbers; left out or predicted: id, name, empty, y\n", result.out)
         self.write("u.csv", ",a,b\n" + "".join(f"{i},{i % 7}.5,{i % 2}\n" for i in range(30)))
         self.write("u.yaml", "dataset: {CSV: {path: u.csv}}\n" + NET)
-        self.assertIn("columns 1 as 1 numbers; left out or predicted: '', b\n", self.neon("check", "u.yaml").out)
+        self.assertIn("columns 1 as 1 number; left out or predicted: '', b\n", self.neon("check", "u.yaml").out)
         self.assertRegex(result.out, r"(?m)^ +'color': 3 categories \(blue, green, red\); one number more for missing values$")
         self.assertRegex(result.out, r"(?m)^ +'size': number, mean [\d.]+, deviation [\d.]+; missing values become [\d.]+, with one number more$")
         self.assertRegex(result.out, r"(?m)^ +'when': date, around 2024-\d\d-\d\d, deviation [\d.]+ days$")
@@ -116,6 +116,21 @@ class Tables(Case):
         # Half of the training rows have other means and fewer categories; the checkpoint's count.
         self.write("train.csv", "\n".join(line for line in lines[:121] if "red" not in line) + "\n")
         self.assertEqual(self.neon("eval", "m").out, before)
+
+    def test_columns_that_the_spec_ignores_may_be_missing_later(self):
+        rows = ["u,v,y", *(f"{i % 9}.5,{i % 7}.5,{'no' if i % 9 < 4 else 'yes'}" for i in range(63))]
+        self.write("t.csv", "\n".join(rows) + "\n")
+        self.write("i.csv", "".join(f"{k or 'id'},{row}\n" for k, row in enumerate(rows)))
+        for ignored in "ignore: [id]", "ignore: [0]", "columns: {id: ignore}", "columns: {0: ignore}":
+            self.write("i.yaml", f"dataset: {{CSV: {{path: i.csv, {ignored}}}}}\n{NET}")
+            self.neon("-r", "1", "-e", "1", "-s", "m", "i.yaml")
+            whole = self.neon("eval", "m", "i.csv").out
+            self.assertIn("i.csv, 63 samples", whole)
+            self.assertEqual(self.neon("eval", "m", "t.csv").out, whole.replace("i.csv", "t.csv"), ignored)
+            self.assertEqual(self.neon("predict", "m", "t.csv").out, self.neon("predict", "m", "i.csv").out)
+        # A net that is yet to be trained needs the columns that its spec names.
+        self.write("i.yaml", f"dataset: {{CSV: {{path: t.csv, ignore: [id]}}}}\n{NET}")
+        self.refused(2, "i.yaml", says="ignore: t.csv has no column 'id'")
 
     def test_the_columns_of_a_checkpoint_stay(self):
         self.write_table()
