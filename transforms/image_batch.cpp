@@ -221,7 +221,9 @@ void ImageBatch::warp(const std::array<Expr, 4>& matrix, const std::array<Expr, 
 
 void ImageBatch::crop_middle(ImageArea area, Border border) {
   if (area == area_) return;
-  crop(columns({double((area_.height - area.height) / 2), double((area_.width - area.width) / 2), 0}), area, border);
+  const bool is_inside = area.height <= area_.height && area.width <= area_.width;  // then no border is seen
+  crop(columns({double((area_.height - area.height) / 2), double((area_.width - area.width) / 2), 0}), area,
+       is_inside ? Border::zero : border);
 }
 
 Expr ImageBatch::values() {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "datasets/dataset.h"
+#include "neon/cli/heeded_augmentations.h"
 #include "neon/core/error.h"
 #include "neon/core/params.h"
 #include "neon/core/registry.h"
@@ -101,6 +102,19 @@ Setting without_initial_values(Setting layers) {
   return layers;
 }
 
+// A cost without the factors of its gradient, which training alone takes.
+Setting without_scale(Setting cost) {
+  std::erase_if(cost.entries, [](const Setting::Entry& entry) { return entry.key == "scale"; });
+  for (auto& [key, value, where] : cost.entries) value = without_scale(value);
+  for (Setting& item : cost.items) item = without_scale(item);
+  return cost;
+}
+
+bool differ_in_scale_alone(const Setting* now, const Setting* then) {
+  return now && then && now->to_string() != then->to_string() &&
+         without_scale(*now).to_string() == without_scale(*then).to_string();
+}
+
 // The spec with all parameters of its data set, each as neon writes it: yes is true. As it is where a value is wrong.
 Setting in_full(Setting spec) {
   Problems wrong;
@@ -146,6 +160,18 @@ class ChangedSpec {
     const Setting *const now = now_.find("layers"), *const then = then_.find("layers");
     return changes("layers") && now && then &&
            without_initial_values(*now).to_string() == without_initial_values(*then).to_string();
+  }
+  bool changes_scale_alone() const {
+    return changes("cost") && differ_in_scale_alone(now_.find("cost"), then_.find("cost"));
+  }
+  bool changes_scale_alone(std::string_view output) const {
+    return differ_in_scale_alone(of_output(now_, output, "cost"), of_output(then_, output, "cost"));
+  }
+  // As of unheeded_augmentation().
+  std::optional<std::string> changes_augment_in_vain(const SampleMeaning& meaning) const {
+    const Setting *const now = now_.find("augment"), *const then = then_.find("augment");
+    if (!changes("augment") || !now || !then || !meaning.is_image()) return std::nullopt;
+    return unheeded_augmentation(*now, *then, meaning);
   }
   bool has_other_data() const { return of_data_[0].entry() != of_data_[1].entry(); }
   bool changes_whitening() const {
@@ -257,6 +283,17 @@ void check_heeded_by_net(const std::string& verb, const ChangedSpec& spec, const
     }
 }
 
+// Parameters of training alone: how images are drawn, and the factor of the gradient.
+void check_heeded_by_evaluations(const std::string& verb, const ChangedSpec& spec, const OpenedRun& opened) {
+  if (verb == "sample" && spec.changes("augment")) refuse_unheeded(verb, "augment", "leave it out");
+  if (const auto part = spec.changes_augment_in_vain(opened.run.meaning))
+    refuse_unheeded(verb, "augment" + *part, "training alone draws images so; leave it out");
+  constexpr const char* kOfGradient = "it is a factor of the gradient, which training alone takes; leave it out";
+  if (spec.changes_scale_alone()) refuse_unheeded(verb, "cost.scale", kOfGradient);
+  for (const auto& [name, output] : opened.experiment->params.outputs)
+    if (spec.changes_scale_alone(name)) refuse_unheeded(verb, text("outputs.", name, ".cost.scale"), kOfGradient);
+}
+
 }  // namespace
 
 void check_heeded(const std::string& verb, const OpenedRun& opened) {
@@ -272,6 +309,7 @@ void check_heeded(const std::string& verb, const OpenedRun& opened) {
   const Made<Cost>& cost = opened.experiment->params.cost;  // CTC has the number of its blank
   if (!evaluates && spec.changes("cost") && !(cost && cost->of_sequences()))
     fail(ErrorKind::config, "--set cost changes nothing for neon ", verb, "; leave it out");
+  check_heeded_by_evaluations(verb, spec, opened);
   if (!evaluates) check_samples_heeded(verb, spec, opened);
 }
 

@@ -69,6 +69,25 @@ batch_size: 8
                          says=f"--set dataset.{name} changes nothing for neon predict, which takes samples as the net was trained with them; leave it out")
         self.neon("predict", "m.safetensors", "colours/test", "--set", "dataset.on_bad_sample=skip")
 
+    def test_augmentations_of_training_alone_change_no_evaluation(self):
+        write_colours(self)
+        self.neon("-r", "1", "-s", "m", self.write("s.yaml", "dataset: {ImageFolder: {path: colours, size: 6}}\n"
+                  "augment: [RandomCrop: {size: 5, pad: 1}, Flip, RandAugment]\n"
+                  "layers: [Affine: {nout: 2, activation: Softmax}]\ncost: CrossEntropyMulti\noptimizer: {SGD: {learning_rate: 0.1}}\n"
+                  "batch_size: 16\nepochs: 1\n"))
+        crop = "{RandomCrop: {size: 5, pad: 1}}"
+        for verb in ["eval", "m"], ["predict", "m", "colours/test"]:
+            for key, value in (("augment[0].pad", "2"), ("augment[0].border", "edge"), ("augment[1].probability", "0.2"),
+                               ("augment[2].count", "1"), ("augment", f"[{crop}]"), ("augment", f"[{crop}, Flip, Cutout: {{size: 2}}]")):
+                self.refused(2, *verb, "--set", f"{key}={value}",
+                             says=f"--set {key} changes nothing for neon {verb[0]}; training alone draws images so; leave it out")
+            former = self.neon(*verb).out
+            self.assertEqual(self.neon(*verb, "--set", "augment[0].pad=1").out, former)
+            for change in "augment[0].average=1", "augment[1].average=true", f"augment=[{crop}, ContrastNormalize]":
+                self.assertNotEqual(self.neon(*verb, "--set", change).out, former, change)
+            # The border counts for places that reach beyond the image.
+            self.neon(*verb, "--set", "augment[0].average=1", "--set", "augment[0].border=edge")
+
     def test_evaluations_are_as_many_as_their_time_allows(self):
         """Every epoch, where that takes less than a tenth of the time; an image of two views takes two."""
         write_colours(self)  # 20 to 80

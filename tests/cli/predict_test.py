@@ -41,6 +41,7 @@ class Evaluation(Case):
                 self.refused(2, *verb, *names, "--set", key, says=f"--set {name} changes nothing for neon {verb[0]}")
         for key in "dataset.validation=0.2", "dataset.subset_pct=50":
             self.refused(2, "eval", "m.safetensors", "--set", key, says=f"--set {key.split('=')[0]} changes nothing for neon eval")
+        self.refused(2, "eval", "m.safetensors", "--set", "cost.scale=2", says="--set cost.scale changes nothing for neon eval; it is a factor of the gradient")
         # The values of the run change nothing, and datatype changes the numbers.
         same = ["--set", "optimizer.learning_rate=1e-1", "--set", "batchsize=16", "--set", "epochs=4"]
         self.assertEqual(self.neon("predict", "m.safetensors", "x.csv", *same).out, self.neon("predict", "m.safetensors", "x.csv").out)
