@@ -23,6 +23,7 @@
 #include "neon/cli/sample_images.h"
 #include "neon/cli/sample_sequences.h"
 #include "neon/cli/session.h"
+#include "neon/core/counted.h"
 #include "neon/core/nearest_file.h"
 #include "neon/core/paths.h"
 #include "neon/train/terminal.h"
@@ -65,6 +66,21 @@ Tensor read_array(const std::string& path, Format format, const StoredData& stor
   return without_mean(arranged(inputs_like(stored, raw, path), stored, path), stored);
 }
 
+// How a net of tokens is used, which predicts the token behind each; "" for others.
+std::string advice_of_tokens(const StoredData& stored) {
+  if (!stored.foretells_tokens()) return "";
+  return text("; the net predicts the token behind each one: give whole numbers (n,", stored.sample[0], ") in .npy, ",
+              stored.vocabulary.empty()
+                  ? "and merges to the data set for neon sample, which goes on with texts"
+                  : text("or go on with a text: neon sample ", shell_word(stored.checkpoint), " --prompt 'WORDS'"));
+}
+
+Tensor read_advising(const std::string& path, Format format, const StoredData& stored) try {
+  return read_array(path, format, stored);
+} catch (const Error& error) {
+  fail(error.kind(), error.what(), advice_of_tokens(stored));
+}
+
 Shape without_ones(const Shape& shape) {
   std::vector<int64_t> sizes;
   std::ranges::copy_if(shape, std::back_inserter(sizes), [](int64_t size) { return size != 1; });
@@ -87,8 +103,8 @@ void check_shape(const Shape& sample, const StoredData& stored, const std::strin
   if (has_other_steps(sample, stored)) return;
   const bool may_differ = !stored.sequence || sample.rank() != wanted.rank();
   if (sample.elements() != wanted.elements())
-    fail(ErrorKind::data, name, ": samples of ", sample.elements(), " numbers, the net takes ", wanted.elements(), " ",
-         wanted);
+    fail(ErrorKind::data, name, ": samples of ", counted(sample.elements(), "number"), ", the net takes ",
+         wanted.elements(), " ", wanted, advice_of_tokens(stored));
   if (is_row || sample == wanted || sample == stored.stored_sample()) return;
   if (may_differ && numbers == without_ones(wanted)) return;
   fail(ErrorKind::data, name, ": its samples are ", sample, ", the net takes ", wanted,
@@ -194,6 +210,9 @@ class Opener {
       return out_.push_back(open_pipe(pipe.number, path, prefix(path), stored_));
     }
     if (folder_exists(path) || is_tar_name(path) || (!there && is_pattern(path))) return add_store(path);
+    if (!there && !stored_.vocabulary.empty() && path.find(' ') != path.npos)
+      fail(ErrorKind::data, path, ": there is no such file; if it is a text, give it by stdin: echo ", shell_word(path),
+           " | neon predict ", shell_word(stored_.checkpoint), " -");
     if (!there) fail(ErrorKind::data, path, ": there is no such file", nearest_file(path));
     const Format format = format_of(path);
     if (!stored_.vocabulary.empty() && format == Format::csv && (!is_text_name(path) || has_table_of_texts(path)))
@@ -208,12 +227,15 @@ class Opener {
         return out_.push_back(std::move(found));
     if (stored_.sequence && format == Format::hdf5)
       if (auto found = windows_in_hdf5(path, prefix(path), stored_)) return out_.push_back(std::move(found));
+    if (format == Format::none && stored_.foretells_tokens())
+      fail(ErrorKind::config, path, ": holds no array of tokens", advice_of_tokens(stored_));
     if (format == Format::none)
       fail(ErrorKind::config, path,
            ": samples are read from .csv, .npy, .npz, IDX (-ubyte), HDF5 (.h5) and images, folders and .tar of images, "
            "or from stdin as -; images are .jpg, .png, .bmp, .gif, .tif and .webp");
     out_.push_back(std::make_unique<ArraySamples>(
-        [path, format, &stored = stored_] { return read_array(path, format, stored); }, path, prefix(path), stored_));
+        [path, format, &stored = stored_] { return read_advising(path, format, stored); }, path, prefix(path),
+        stored_));
   }
 
   // Whether a .txt file has rows, as the one that the net was trained with. Says how others are read.

@@ -199,6 +199,11 @@ class Texts(Case):
         self.assertIn("a.bin (uint16): ", self.neon("check", tokens).out)
         self.neon(tokens, "-e", "1", "-s", "s.safetensors", "--set", "dataset.Tokens.streams=true")
         self.refused(2, "sample", "s.safetensors", says="s.safetensors: its tokens have no texts to print; give the data set merges: FILE")
+        np.save(self.path("few.npy"), np.arange(12) % 3)
+        self.write("few.txt", "a text\n")
+        for name, code in ("a.bin", 2), ("few.npy", 3), ("few.txt", 3):
+            self.refused(code, "predict", "s.safetensors", name, says=["the net predicts the token behind each one: give whole "
+                         "numbers (n,6) in .npy, and merges to the data set for neon sample, which goes on with texts"])
         self.refused(2, "check", tokens, "--set", "dataset.Tokens.steps=500", "-z", "2", says="-z 2 is larger than the training set of 1 sample; ")
         # A stopped run goes on; other tokens are refused, also where only their contents differ.
         self.neon(tokens, "-r", "3", "-e", "2", "-s", "part.safetensors", *few, "--set", "dataset.Tokens.streams=false")
@@ -272,6 +277,8 @@ class Texts(Case):
                    "optimizer: Adam\nbatch_size: 4\nepochs: 1\n")
         self.neon("few.yaml", "-r", "1", "-s", "few.safetensors")
         self.refused(2, "sample", "few.safetensors", says="its net gives classes to texts and predicts no next token")
+        self.refused(3, "predict", "few.safetensors", "w0 x", says="w0 x: there is no such file; if it is a text, give it by "
+                     "stdin: echo 'w0 x' | neon predict few.safetensors -")
         self.refused(2, "predict", "few.safetensors", "few*", says="few*: the net takes texts, one in each line of a file, row "
                      "of a table, or file of a folder or archive")
         self.assertEqual([line.split(",")[0] for line in self.neon("predict", "few.safetensors", "few/a").out.splitlines()[1:]],
