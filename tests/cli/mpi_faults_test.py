@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 """A rank of mpirun that fails, dies or hangs ends all, and a signal saves once."""
-import contextlib
 import os
 import shutil
 import signal
@@ -14,6 +13,9 @@ import stalled_output_test
 import support
 from mpi_case import DIVERGES, MpiCase, main, ranks_in
 from ranks_test import NUMBERS
+
+
+STOP_AT_OPEN = os.environ.get("STOP_AT_OPEN", "")
 
 
 class MpiFaults(MpiCase):
@@ -149,13 +151,13 @@ class MpiFaults(MpiCase):
             time.sleep(0.001)
         return child, ids
 
-    def open_files(self, process):
-        """Paths in the test's folder; a file may be closed meanwhile."""
-        out = []
-        for each in os.listdir(f"/proc/{process}/fd"):
-            with contextlib.suppress(OSError):
-                out.append(os.readlink(f"/proc/{process}/fd/{each}").removeprefix(os.path.realpath(self.folder)))
-        return out
+    def wait_until_stopped(self, process):
+        end = time.monotonic() + 30
+        while True:
+            with open(f"/proc/{process}/stat") as file:
+                if file.read().rsplit(") ", 1)[1][0] == "T": return
+            self.assertLess(time.monotonic(), end, f"process {process} has not stopped")
+            time.sleep(0.01)
 
     def check_hung(self, child, ids, words):
         code, _, err = self.ended(child, seconds=16)
@@ -172,10 +174,18 @@ class MpiFaults(MpiCase):
             self.check_hung(child, ids, rf"^neon: rank {1 - rank} of 2 \({os.uname().nodename}\) has waited for [25] seconds")
 
     def test_a_rank_that_hangs_while_it_reads_samples_ends_all(self):
-        child, ids = self.started_with_samples()
-        while "/d.npz" not in self.open_files(ids[1]):
+        for name in "ab":  # each rank reads a file of its own
+            os.mkdir(self.path(name))
+            np.savez(self.path(name + "/d.npz"), x_train=np.zeros((40, 3), np.float32), y_train=np.arange(40) % 3)
+        spec = self.spec(NUMBERS, dataset="{NPZ: {path: d.npz}}")
+        environment = {**self.environment, "NEON_START_SECONDS": "2", "LD_PRELOAD": STOP_AT_OPEN, "STOP_AT": "b/d.npz"}
+        child = subprocess.Popen(self.each(*(["-b", "cpu", "-r", "3", "-w", name, spec] for name in "ab")), cwd=self.folder,
+                                 env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 text=True)
+        self.addCleanup(child.kill)
+        while len(ids := ranks_in(self.folder)) < 2:
             time.sleep(0.001)
-        os.kill(ids[1], signal.SIGSTOP)
+        self.wait_until_stopped(ids[1])
         self.check_hung(child, ids, rf"^neon: rank 1 of 2 \({os.uname().nodename}, CPU\) has not answered for \d seconds")
 
     def test_work_alone_has_a_limit(self):
