@@ -67,7 +67,9 @@ class KindFinder {
     for (size_t i = 0, place = 0; i < table_.columns; ++i)
       if (layout_.feature[i]) add(i, place++);
     if (out_.empty())
-      fail(ErrorKind::data, table_.path, ": no columns are left; give them kinds under columns, such as category");
+      fail(ErrorKind::data, table_.path, ": no columns are left; give them kinds under columns, such as category",
+           table_.texts.empty() ? ""
+                                : text("; for texts that each have a class: neon new text ", shell_word(table_.path)));
     return std::move(out_);
   }
 
