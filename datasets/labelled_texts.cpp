@@ -122,12 +122,13 @@ std::vector<int32_t> first_tokens(const Tokenizer& tokenizer, std::vector<int32_
 
 namespace {
 
-// The texts of a folder or table to test with.
+// The texts of a folder or table to test with, and its path in `source`.
 std::vector<LabelledText> texts_to_test(const std::string& path, const LabelledTextParams& params,
-                                        const DataContext& context) {
+                                        const DataContext& context, std::string& source) {
   for (const std::string& place : context.places_of(params.test))
-    if (folder_exists(place)) return texts_of_folder(place, context).train;
+    if (folder_exists(place)) return source = place, texts_of_folder(place, context).train;
   const std::string test = find_data_file(params.test, context);
+  source = test;
   warn_of_same_file(path, test, "test", context);
   if (auto files = texts_of_archive(test); !files.empty())
     return texts_in_archive(std::move(files), test, context).train;
@@ -142,7 +143,8 @@ LabelledTexts labelled_texts_at(const std::string& path, const LabelledTextParam
   else if (auto files = texts_of_archive(path); !files.empty()) out = texts_in_archive(std::move(files), path, context);
   else out.source = path, out.train = texts_of_table(path, params, context), out.is_table = true;
   double part = 0;
-  if (!out.has_test && !parse_number(params.test, part)) out.test = texts_to_test(path, params, context);
+  if (!out.has_test && !parse_number(params.test, part))
+    out.test = texts_to_test(path, params, context, out.test_source);
   return out;
 }
 
@@ -193,7 +195,7 @@ Data data_of_texts(LabelledTexts given, const LabelledTextParams& params, const 
     fail(ErrorKind::config, "steps: ", params.steps, " are too few for ", texts, " texts with a line's end between ",
          "them; expected at least ", 2 * texts - 1);
   Data out;
-  out.source = given.source;
+  out.source = given.source, out.test_source = given.test_source;
   out.class_names = classes_of(given.train, given.source, context);
   out.classes = int64_t(out.class_names.size());
   if (context.vocabulary) check_vocabulary_of_run(*context.vocabulary, params);

@@ -73,6 +73,7 @@ struct LabelledText {
 struct LabelledTexts {
   std::vector<LabelledText> train, test, validation;
   std::string source;                            // a folder or table
+  std::string test_source;                       // of the texts to test with, as of Data
   bool points_apart = false, keeps_end = false;  // as of their Vocabulary
   bool is_table = false;
   bool has_test = false;  // a folder has texts to test with apart from the others

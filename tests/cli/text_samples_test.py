@@ -37,6 +37,12 @@ class TextSamples(Case):
     def rows(self, *arguments, **options):
         return [line.split(",") for line in self.neon("predict", "t.safetensors", *arguments, **options).out.splitlines()[1:]]
 
+    def test_results_name_the_file_of_their_samples(self):
+        self.write("other.csv", cells([("text", "label"), *ROWS[:3]], ","))
+        said = self.neon(self.spec((SPEC % "t.csv").replace("test: 0", "test: other.csv"), "o.yaml"), "-s", "o.safetensors").out
+        self.assertRegex(said, r"(?m)^test: .*  \(other\.csv\)$")
+        self.assertRegex(self.neon("eval", "o.safetensors").out, r"^test: .*  \(other\.csv, 3 samples\)\n")
+
     def test_rows_of_a_table_are_texts(self):
         expected = self.rows("lines.txt")
         self.assertEqual([row[0] for row in expected], ["0", "1", "2", "3"])
