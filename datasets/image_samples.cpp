@@ -238,8 +238,8 @@ std::array<Split, 3> held_images(const ImageSet& set, const Shape& sample, const
   if (bad == int64_t(images.size()))
     fail(ErrorKind::data, store.path(), ": none of the ", bad, " images can be read; the first: ", first_trouble);
   if (bad > 0)
-    context.warn(
-        text(store.path(), ": ", bad, " of ", images.size(), " images are left out; the first: ", first_trouble));
+    context.warn(text(store.path(), ": ", bad, " of ", images.size(), bad == 1 ? " images is" : " images are",
+                      " left out; the first: ", first_trouble));
   for (size_t part = 0; part < 3; ++part) {
     const auto n = int64_t(rows[part].size());
     if (n == 0) continue;

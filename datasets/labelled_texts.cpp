@@ -169,6 +169,13 @@ std::string warning_of_no_utf8(const std::string& first, int64_t count) {
               " no UTF-8, and words are taken as they are: letters look otherwise in UTF-8");
 }
 
+std::string warning_of_cut(int64_t cut, int64_t all, const std::string& noun, int64_t steps, std::string_view unit,
+                           bool keeps_end) {
+  const std::string lost = keeps_end ? "beginning" : "end";
+  return text(cut, " of ", all, " ", noun, cut == 1 ? " is" : " are", " longer than ", steps, " ", unit, ", and ",
+              cut == 1 ? "its " + lost + " is" : "their " + lost + "s are", " left out");
+}
+
 namespace {
 
 // Refuses characters that are no UTF-8, and warns of such words, by the text that has them.
@@ -213,9 +220,9 @@ Data data_of_texts(LabelledTexts given, const LabelledTextParams& params, const 
   out.test = splits.split_of(given.test);
   out.validation = splits.split_of(given.validation);
   if (splits.cut() > 0)
-    context.warn(text(given.source, ": ", splits.cut(), " of ",
-                      given.train.size() + given.test.size() + given.validation.size(), " texts are longer than ",
-                      params.steps, " ", params.unit, ", and their ends are left out"));
+    context.warn(given.source + ": " +
+                 warning_of_cut(splits.cut(), int64_t(given.train.size() + given.test.size() + given.validation.size()),
+                                "texts", params.steps, params.unit, false));
   out.sample = {params.steps};
   out.sequence = out.ragged = true;
   out.vocabulary = tokenizer.vocabulary();

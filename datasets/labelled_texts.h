@@ -125,6 +125,10 @@ std::vector<int32_t> first_tokens(const Tokenizer& tokenizer, std::vector<int32_
 // A warning of so many texts of words that are no UTF-8; `first` is the place in the first of them.
 std::string warning_of_no_utf8(const std::string& first, int64_t count);
 
+// A warning of `cut` of `all` texts, named `noun`, which are longer than the steps taken: "1 of 5 texts is longer ..".
+std::string warning_of_cut(int64_t cut, int64_t all, const std::string& noun, int64_t steps, std::string_view unit,
+                           bool keeps_end);
+
 // The texts as tokens, padded. Training texts give vocabulary and classes; test texts are those of `given`, or a share
 // of its training texts.
 Data data_of_texts(LabelledTexts given, const LabelledTextParams& params, const DataContext& context);

@@ -8,6 +8,7 @@
 #include "datasets/labelled_texts.h"
 #include "datasets/part_names.h"
 #include "datasets/text_file.h"
+#include "neon/core/counted.h"
 #include "neon/core/message.h"
 #include "neon/core/paths.h"
 
@@ -106,8 +107,8 @@ void keep_tested_classes(LabelledTexts& out, const DataContext& context) {
   for (const std::string& label : labels_of(out.train)) {
     if (tested.contains(label)) continue;
     const size_t left_out = std::erase_if(out.train, [&](const LabelledText& one) { return one.label == label; });
-    context.warn(text(out.source, ": no test text is of class ", in_quotes(label), ", so its ", left_out,
-                      " training texts are left out"));
+    context.warn(text(out.source, ": no test text is of class ", in_quotes(label), ", so its ",
+                      counted(int64_t(left_out), "training text"), left_out == 1 ? " is" : " are", " left out"));
   }
 }
 

@@ -119,8 +119,8 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
     if (out.size() == 0)
       fail(ErrorKind::data, source, ": none of the ", bad, " samples can be read; the first: ", left_out->first());
     if (bad > 0)
-      context.warn(
-          text(source, ": ", bad, " of ", reader.size(), " samples are left out; the first: ", left_out->first()));
+      context.warn(text(source, ": ", bad, " of ", reader.size(), bad == 1 ? " samples is" : " samples are",
+                        " left out; the first: ", left_out->first()));
     return out;
   }
 

@@ -284,8 +284,9 @@ class BABI : public Parametrized<Dataset, BabiParams> {
         ++cut;
       }
     if (cut > 0)
-      context.warn(text(texts.source, ": ", cut, " of ", texts.train.size() + texts.test.size(),
-                        " stories are longer than ", params.steps, " words, and their beginnings are left out"));
+      context.warn(
+          texts.source + ": " +
+          warning_of_cut(cut, int64_t(texts.train.size() + texts.test.size()), "stories", params.steps, "words", true));
     return params.steps > 0 ? params.steps : longest;
   }
 };

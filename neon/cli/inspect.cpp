@@ -143,7 +143,7 @@ void report_columns(const DataCheck& check) {
   if (table.codes.empty()) return;
   std::vector<std::string> others = table.others;
   std::ranges::replace(others, "", "''");  // one without a name
-  print_result(text("columns ", table.codes.size(), " as ", seen_width_of(table.codes), " numbers",
+  print_result(text("columns ", table.codes.size(), " as ", counted(seen_width_of(table.codes), "number"),
                     others.size() > 1 ? text("; left out or predicted: ", list_text(others)) : ""));
   constexpr size_t kMostLines = 40;
   for (size_t k = 0; k < std::min(table.codes.size(), kMostLines); ++k)

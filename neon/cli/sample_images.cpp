@@ -135,7 +135,8 @@ class ImageSamples : public SampleSource {
     if (read_ == 0 && bad_ > 0)
       fail(ErrorKind::data, source, "none of the ", bad_, " images can be read; the first: ", first_trouble_);
     if (bad_ > 0)
-      print_warnings({text(source, bad_, " of ", read_ + bad_, " images are left out; the first: ", first_trouble_)});
+      print_warnings({text(source, bad_, " of ", read_ + bad_, bad_ == 1 ? " images is" : " images are",
+                           " left out; the first: ", first_trouble_)});
   }
 
   const std::unique_ptr<ImageStore> store_;

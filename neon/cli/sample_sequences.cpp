@@ -105,11 +105,12 @@ std::unique_ptr<SampleSource> samples_of_texts(const std::vector<GivenText>& tex
   }
   const std::string_view units = name_of(stored.vocabulary.unit);
   if (cut > 0)
-    print_warnings({text(source, ": ", cut, " of ", texts.size(), " texts are longer than ", steps, " ", units,
-                         ", and their ", keeps_end ? "beginnings" : "ends", " are left out")});
+    print_warnings({source + ": " + warning_of_cut(cut, int64_t(texts.size()), "texts", steps, units, keeps_end)});
   if (unknown > 0)
-    print_warnings({text(source, ": ", unknown, " of ", all_tokens, " ", units,
-                         " are not in the vocabulary; they count as ", kUnknownText)});
+    print_warnings(
+        {text(source, ": ", unknown, " of ", all_tokens, " ", units,
+              unknown == 1 ? " is not in the vocabulary; it counts as " : " are not in the vocabulary; they count as ",
+              kUnknownText)});
   return std::make_unique<NamedSamples>(std::move(all), std::move(names), source);
 }
 

@@ -60,13 +60,16 @@ DeviceOptions with_sequences(DeviceOptions options) {
 std::vector<std::string> left_out_messages(const Data& data) {
   std::vector<std::string> out;
   const std::pair<const Split*, const char*> splits[] = {
-      {&data.train, " training images were left out, and others stood in for them"},
-      {&data.validation, " validation images were left out"},
-      {&data.test, " test images were left out"}};
-  for (const auto& [split, what] : splits) {
+      {&data.train, "training"}, {&data.validation, "validation"}, {&data.test, "test"}};
+  for (const auto& [split, name] : splits) {
     const LeftOut* const noted = split->reader ? split->reader->left_out() : nullptr;
     if (!noted || noted->count() == 0) continue;
-    out.push_back(text("warning: ", printable(data.source), ": ", noted->count(), " of ", split->size(), what,
+    const bool one = noted->count() == 1;
+    const std::string instead = split != &data.train ? ""
+                                : one                ? ", and another stood in for it"
+                                                     : ", and others stood in for them";
+    out.push_back(text("warning: ", printable(data.source), ": ", noted->count(), " of ", split->size(), " ", name,
+                       one ? " images was left out" : " images were left out", instead,
                        "; the first: ", printable(noted->first())));
   }
   return out;

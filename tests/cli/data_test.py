@@ -51,7 +51,7 @@ class DataVerb(Case):
         self.assertIn("sample 0: its checksum is wrong: the file was damaged; pack the data again\n", checked)
         self.assertTrue(checked.endswith("shards: 100 samples, 1 bad; 1 files changed since they were packed\n"), checked)
         self.assertIn("its checksum is wrong", self.neon(spec, code=3).err)
-        for stream, says in ("false", "1 of 20 samples are left out; the first: "), ("true", "1 of 20 test images were left out"):
+        for stream, says in ("false", "1 of 20 samples is left out; the first: "), ("true", "1 of 20 test images was left out"):
             left = self.neon("-r", "1", spec, "--set", "dataset.on_bad_sample=skip", "--set", "dataset.stream=" + stream)
             self.assertIn(says, left.err)
             self.assertIn("Top1Misclass 0.00 %", left.out)

@@ -140,9 +140,9 @@ class Streams(Case):
         self.assertIn("on_bad_sample: skip", error.err)
         done = self.neon("-b", "cpu", "s.yaml", "--set", "dataset.ImageFolder.on_bad_sample=skip")
         stats = self.neon("data", "stats", "s.yaml", "--set", "dataset.ImageFolder.on_bad_sample=skip")
-        self.assertIn("1 of 26 training images were left out", stats.err)
+        self.assertIn("1 of 26 training images was left out", stats.err)
         self.assertIn("warning: ", done.err)
-        self.assertIn("1 of 26 training images were left out, and others stood in for them; the first: ", done.err)
+        self.assertIn("1 of 26 training images was left out, and another stood in for it; the first: ", done.err)
 
     def test_an_evaluation_says_how_many_samples_it_is_of(self):
         self.colours()
@@ -167,7 +167,7 @@ class Streams(Case):
         for name, first, then in ("streamed", little, all_of_it), ("held", all_of_it, little):
             self.neon("-b", "cpu", "-s", f"{name}.safetensors", "s.yaml", *auto, *first)
             done = self.neon("resume", "-b", "cpu", "-e", "5", f"{name}.safetensors", *then)
-            self.assertEqual("stood in for them" in done.err, name == "streamed")
+            self.assertEqual(" stood in for it" in done.err, name == "streamed")
 
 
 if __name__ == "__main__":

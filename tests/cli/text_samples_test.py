@@ -180,7 +180,7 @@ epochs: 60
             self.assertEqual([line.split(",")[1] for line in said.out.splitlines()[1:]], ["same", "other"])
         self.write("long.csv", cells([("premise", "hypothesis"), ("red red red", "red blue")], ","))
         said = self.neon("predict", "p.safetensors", "long.csv")
-        self.assertIn("1 of 1 texts are longer than 3 words, and their ends are left out", said.err)
+        self.assertIn("1 of 1 texts is longer than 3 words, and its end is left out", said.err)
         self.assertIn("0,same,", said.out)
         self.refused(2, "predict", "p.safetensors", "long.csv", "--set", "dataset.steps=2",
                      says="2 steps cannot hold 2 texts and the lines' ends between them; expected at least 3")

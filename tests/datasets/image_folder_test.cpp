@@ -250,7 +250,7 @@ TEST_CASE("bad images end the run, or are counted and left out") {
       std::vector<std::string> warnings;
       check_pets(load_images(dir, "ImageFolder", {{"path", path}, {"on_bad_sample", "skip"}}, &warnings));
       REQUIRE(warnings.size() == 1);
-      CHECK(warnings[0].find("1 of 11 images are left out; the first: ") != std::string::npos);
+      CHECK(warnings[0].find("1 of 11 images is left out; the first: ") != std::string::npos);
       CHECK(warnings[0].find(name) != std::string::npos);
     }
   }
@@ -269,7 +269,7 @@ TEST_CASE("what is no file is a bad image, also where a class is made of nothing
   std::vector<std::string> warnings;
   check_pets(load_images(dir, "ImageFolder", {{"path", "pets"}, {"on_bad_sample", "skip"}}, &warnings));
   REQUIRE(warnings.size() == 1);
-  CHECK_THAT(warnings[0], Catch::Contains("1 of 11 images are left out; the first: ") && Catch::Contains("dog/9.jpg"));
+  CHECK_THAT(warnings[0], Catch::Contains("1 of 11 images is left out; the first: ") && Catch::Contains("dog/9.jpg"));
   std::filesystem::remove(dir / "pets/train/dog/9.jpg");
   REQUIRE(mkfifo((dir / "pets/train/dog/9.jpg").c_str(), 0666) == 0);
   CHECK(

@@ -299,8 +299,8 @@ TEST_CASE("texts with classes: of folders and tables, padded") {
   CHECK(values(data.train.targets) == std::vector<double>{0, 1, 1});
   CHECK(values(data.test.inputs) == std::vector<double>{4, 3, 0, 0, 2, 0, -1, -1});
   CHECK((data.ragged && !data.streams && data.label_of == LabelOf::sample));
-  CHECK(warnings == Texts{dir / "reviews" + ": no test text is of class 'unsup', so its 1 training texts are left out",
-                          dir / "reviews" + ": 1 of 5 texts are longer than 4 words, and their ends are left out"});
+  CHECK(warnings == Texts{dir / "reviews" + ": no test text is of class 'unsup', so its 1 training text is left out",
+                          dir / "reviews" + ": 1 of 5 texts is longer than 4 words, and its end is left out"});
   const std::string table = dir.write("a.csv", "kind,review\ngood,\"fine, fine\"\nbad,poor\n");
   const Data rows =
       make("TextClasses", {{"path", table}, {"text", "review"}, {"label", "kind"}, {"test", "0"}, {"steps", "3"}})
