@@ -164,9 +164,6 @@ class ChangedSpec {
   bool changes_scale_alone() const {
     return changes("cost") && differ_in_scale_alone(now_.find("cost"), then_.find("cost"));
   }
-  bool changes_scale_alone(std::string_view output) const {
-    return differ_in_scale_alone(of_output(now_, output, "cost"), of_output(then_, output, "cost"));
-  }
   // As of unheeded_augmentation().
   std::optional<std::string> changes_augment_in_vain(const SampleMeaning& meaning) const {
     const Setting *const now = now_.find("augment"), *const then = then_.find("augment");
@@ -288,10 +285,8 @@ void check_heeded_by_evaluations(const std::string& verb, const ChangedSpec& spe
   if (verb == "sample" && spec.changes("augment")) refuse_unheeded(verb, "augment", "leave it out");
   if (const auto part = spec.changes_augment_in_vain(opened.run.meaning))
     refuse_unheeded(verb, "augment" + *part, "training alone draws images so; leave it out");
-  constexpr const char* kOfGradient = "it is a factor of the gradient, which training alone takes; leave it out";
-  if (spec.changes_scale_alone()) refuse_unheeded(verb, "cost.scale", kOfGradient);
-  for (const auto& [name, output] : opened.experiment->params.outputs)
-    if (spec.changes_scale_alone(name)) refuse_unheeded(verb, text("outputs.", name, ".cost.scale"), kOfGradient);
+  if (spec.changes_scale_alone())
+    refuse_unheeded(verb, "cost.scale", "it is a factor of the gradient, which training alone takes; leave it out");
 }
 
 }  // namespace
