@@ -12,7 +12,7 @@
 #include <atomic>
 #include <string_view>
 
-#include "backends/cpu/amx_turn.h"
+#include "backends/cpu/amx_parts.h"
 #include "backends/elementwise/kernels.h"
 
 namespace neon::cpu {
@@ -58,19 +58,8 @@ NEON_TILES void release_tiles() { _tile_release(); }
 template <int kM, int kK>
 NEON_TILES void accumulate_tiles(const TileProducts& p) {
   constexpr int64_t kRow = kTileDepth * int64_t(sizeof(bf16));
-  const int64_t line = p.line * int64_t(sizeof(float));
-  float* const second = p.sums + p.m_stride;
-  if (p.anew) {
-    _tile_zero(0);
-    if constexpr (kK > 1) _tile_zero(1);
-    if constexpr (kM > 1) _tile_zero(2);
-    if constexpr (kM > 1 && kK > 1) _tile_zero(3);
-  } else {
-    _tile_loadd(0, p.sums, line);
-    if constexpr (kK > 1) _tile_loadd(1, p.sums + p.k_stride, line);
-    if constexpr (kM > 1) _tile_loadd(2, second, line);
-    if constexpr (kM > 1 && kK > 1) _tile_loadd(3, second + p.k_stride, line);
-  }
+  const SumTiles<kM, kK> sums{p.sums, p.m_stride, p.k_stride, p.line};
+  p.anew ? sums.zero() : sums.load();
   for (int64_t row = 0; row < p.rows; ++row) {
     const bf16 *a = p.a + row * p.a_row, *b = p.b + row * p.b_row;
     for (int64_t step = 0; step < p.steps; ++step, a += p.a_step, b += p.b_step) {
@@ -88,10 +77,7 @@ NEON_TILES void accumulate_tiles(const TileProducts& p) {
       if constexpr (kM > 1 && kK > 1) _tile_dpbf16ps(3, 5, 7);
     }
   }
-  _tile_stored(0, p.sums, line);
-  if constexpr (kK > 1) _tile_stored(1, p.sums + p.k_stride, line);
-  if constexpr (kM > 1) _tile_stored(2, second, line);
-  if constexpr (kM > 1 && kK > 1) _tile_stored(3, second + p.k_stride, line);
+  sums.store();
 }
 
 }  // namespace

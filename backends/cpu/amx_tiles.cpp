@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "backends/cpu/amx_turn.h"
+#include "backends/cpu/amx_parts.h"
 
 namespace neon::cpu {
 
@@ -134,19 +134,8 @@ NEON_TILES inline void load_b(const bf16* b) {
 
 template <int kM, int kK>
 NEON_TILES void add_products(const TermProducts& p) {
-  const int64_t line = p.line * int64_t(sizeof(float));
-  float* const second = p.sums + kTileRows * p.line;
-  if (p.anew) {
-    _tile_zero(0);
-    if constexpr (kK > 1) _tile_zero(1);
-    if constexpr (kM > 1) _tile_zero(2);
-    if constexpr (kM > 1 && kK > 1) _tile_zero(3);
-  } else {
-    _tile_loadd(0, p.sums, line);
-    if constexpr (kK > 1) _tile_loadd(1, p.sums + kTileRows, line);
-    if constexpr (kM > 1) _tile_loadd(2, second, line);
-    if constexpr (kM > 1 && kK > 1) _tile_loadd(3, second + kTileRows, line);
-  }
+  const SumTiles<kM, kK> sums{p.sums, kTileRows * p.line, kTileRows, p.line};
+  p.anew ? sums.zero() : sums.load();
   constexpr int64_t kTwo = 2 * kTile;
   const bf16 *a = p.a, *b = p.b;
   if (p.terms == 1)
@@ -162,10 +151,7 @@ NEON_TILES void add_products(const TermProducts& p) {
       load_b<kK>(b + 2 * kTwo), multiply<kM, kK>();
       load_b<kK>(b), multiply<kM, kK>();
     }
-  _tile_stored(0, p.sums, line);
-  if constexpr (kK > 1) _tile_stored(1, p.sums + kTileRows, line);
-  if constexpr (kM > 1) _tile_stored(2, second, line);
-  if constexpr (kM > 1 && kK > 1) _tile_stored(3, second + kTileRows, line);
+  sums.store();
 }
 
 }  // namespace

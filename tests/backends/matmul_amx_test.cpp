@@ -54,7 +54,7 @@ Outcome outcome_of(const Tensor& a, const Tensor& b, const AmxProduct& p, int th
   return {program->output("c").clone(), program->implementations()[0]};
 }
 
-// Of some of the elements.
+// How many of every 397th element are wrong.
 int64_t wrong_elements(const Tensor& c, const Tensor& a, const Tensor& b, const AmxProduct& p) {
   int64_t wrong = 0;
   for (int64_t at = 0; at < c.elements(); at += 397) {

@@ -18,7 +18,7 @@ struct StepCase {
   CellShare share;
   int64_t samples() const { return share.last_sample + 3; }
   int64_t row() const { return sizes.gates * sizes.padded(); }
-  // Of a weight.
+  // The place of a weight in the array.
   size_t place(int64_t k, int64_t column) const {
     return size_t(sizes.transposed ? column * sizes.inner + k : k * sizes.columns() + column);
   }

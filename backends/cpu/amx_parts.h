@@ -1,10 +1,12 @@
-// Transposing, which tiles of AMX of both kinds need (amx.cpp, amx_tiles.cpp).
+// Transposing, and the sums of a product: both layouts of tiles need them (amx.cpp, amx_tiles.cpp).
 #pragma once
 // GCC 12 takes what its own header leaves undefined on purpose for a mistake.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #include <immintrin.h>
+
+#include <cstdint>
 
 namespace neon::cpu {
 
@@ -28,6 +30,35 @@ namespace neon::cpu {
     v[i + 12] = _mm512_shuffle_i32x4(c, d, 0xdd);
   }
 }
+
+// Sums of kM by kK tiles, each (16,16), in registers 0 to 3: the m-th row of tiles lies m_stride numbers behind the
+// first, the k-th of a row k_stride, and a line of a tile `line`.
+template <int kM, int kK>
+struct SumTiles {
+  float* const sums;
+  const int64_t m_stride, k_stride, line;
+
+  [[gnu::always_inline, gnu::target("amx-tile")]] void zero() const {
+    _tile_zero(0);
+    if constexpr (kK > 1) _tile_zero(1);
+    if constexpr (kM > 1) _tile_zero(2);
+    if constexpr (kM > 1 && kK > 1) _tile_zero(3);
+  }
+  [[gnu::always_inline, gnu::target("amx-tile")]] void load() const {
+    const int64_t bytes = line * int64_t(sizeof(float));
+    _tile_loadd(0, sums, bytes);
+    if constexpr (kK > 1) _tile_loadd(1, sums + k_stride, bytes);
+    if constexpr (kM > 1) _tile_loadd(2, sums + m_stride, bytes);
+    if constexpr (kM > 1 && kK > 1) _tile_loadd(3, sums + m_stride + k_stride, bytes);
+  }
+  [[gnu::always_inline, gnu::target("amx-tile")]] void store() const {
+    const int64_t bytes = line * int64_t(sizeof(float));
+    _tile_stored(0, sums, bytes);
+    if constexpr (kK > 1) _tile_stored(1, sums + k_stride, bytes);
+    if constexpr (kM > 1) _tile_stored(2, sums + m_stride, bytes);
+    if constexpr (kM > 1 && kK > 1) _tile_stored(3, sums + m_stride + k_stride, bytes);
+  }
+};
 
 }  // namespace neon::cpu
 
