@@ -144,13 +144,7 @@ template <typename Case, typename Packed, typename R, int kTaps, int kWidth, typ
 __device__ __forceinline__ void depthwise_data(const R (&filter)[kTaps][kWidth], int first, int ends, void* room, At at,
                                                Give give) {
   constexpr int kOpen = kOpenRows<Case>, kSlots = kOpen * Case::row_stride, kSeeing = kSeeingColumns<Case>;
-  R sums[kSlots][Case::strip][kWidth];
-#pragma unroll
-  for (int y = 0; y < kSlots; ++y)
-#pragma unroll
-    for (int t = 0; t < Case::strip; ++t)
-#pragma unroll
-      for (int e = 0; e < kWidth; ++e) sums[y][t][e] = R(0);
+  R sums[kSlots][Case::strip][kWidth] = {};
   Awaited<Packed, kSeeing, Case::ahead> awaited(room);
   const auto ask = [&](int group) {
     Place places[kSeeing];
@@ -233,13 +227,7 @@ __device__ __forceinline__ void depthwise_both(const R (&filter)[kTaps][kWidth],
                                                int first, int ends, void* room, At at, AtX at_x, Get get, Give give) {
   constexpr int kOpen = kOpenRows<Case>, kSeeing = kSeeingColumns<Case>,
                 kPacks = kSeeing + Case::row_stride * Case::strip;
-  R y[kOpen][kSeeing][kWidth];
-#pragma unroll
-  for (int a = 0; a < kOpen; ++a)
-#pragma unroll
-    for (int j = 0; j < kSeeing; ++j)
-#pragma unroll
-      for (int e = 0; e < kWidth; ++e) y[a][j][e] = R(0);
+  R y[kOpen][kSeeing][kWidth] = {};
   Awaited<Packed, kPacks, Case::ahead> awaited(room);
   const auto ask = [&](int group) {
     Place places[kPacks];
@@ -285,13 +273,7 @@ __device__ __forceinline__ void depthwise_filter(R (&sums)[kTaps][kWidth], int f
                                                  Get get, AtY at_y) {
   constexpr int kOpen = kOpenRows<Case>, kSeen = kSeenColumns<Case>, kImage = Case::row_stride * kSeen;
   constexpr int kPacks = kImage + Case::strip;
-  R y[kOpen][Case::strip][kWidth];
-#pragma unroll
-  for (int a = 0; a < kOpen; ++a)
-#pragma unroll
-    for (int t = 0; t < Case::strip; ++t)
-#pragma unroll
-      for (int e = 0; e < kWidth; ++e) y[a][t][e] = R(0);
+  R y[kOpen][Case::strip][kWidth] = {};
   Awaited<Packed, kPacks, Case::ahead> awaited(room);
   const auto ask = [&](int group) {
     Place places[kPacks];

@@ -1,6 +1,7 @@
 // The image of a depthwise convolution behind batch norm needs no memory on a device that computes it as it reads it.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
 #include <set>
 
 #include "tests/backends/net_of_branches.h"
@@ -31,13 +32,50 @@ bool computes(const LoweredKernel& kernel, const Graph& graph, const FusedKernel
 
 bool makes_both(const LoweredKernel& kernel, const Graph&, const DeviceKernels&) { return is_of_channels(kernel); }
 
-// Where one array is read beside the gradient.
+// Takes folds that read one array beside the gradient.
 bool folds(const LoweredKernel& kernel, const Graph&, const FusedKernel& code) {
   std::set<Value> arrays;
   for (const Instruction& i : code.segments[0].body)
     if (is_array(i)) arrays.insert(i.value);
   arrays.erase(kernel.outputs[0]);
   return kernel.prologue() && arrays.size() == 1;
+}
+
+// "%17" to "sum(...)": what code makes, by the names that other code reads it by.
+std::map<std::string, std::string> expressions(const FusedKernel& code, const Graph& graph) {
+  std::map<std::string, std::string> out;
+  const std::string all = code.to_string(graph);
+  for (size_t begin = 0, end = 0; begin < all.size(); begin = end + 2) {
+    end = std::min(all.find("; ", begin), all.size());
+    const size_t equals = all.find(" = ", begin);
+    out[all.substr(begin, equals - begin)] = all.substr(equals + 3, end - equals - 3);
+  }
+  return out;
+}
+
+// An expression in which the names of folds are replaced by the folds.
+std::string inlined(const std::string& expression, const std::map<std::string, std::string>& folds) {
+  std::string out;
+  for (size_t i = 0; i < expression.size();) {
+    size_t end = i + 1;
+    while (expression[i] == '%' && end < expression.size() && std::isdigit(expression[end])) ++end;
+    const auto fold = folds.find(expression.substr(i, end - i));
+    out += fold == folds.end() ? expression.substr(i, end - i) : fold->second;
+    i = end;
+  }
+  return out;
+}
+
+// What all fused kernels make, with the folds of other kernels in the place of their names.
+std::map<std::string, std::string> all_expressions(const Lowered& of) {
+  std::map<std::string, std::string> folds, out;
+  for (const LoweredKernel& kernel : of.kernels)
+    if (kernel.folds()) folds.merge(expressions(*kernel.folds(), of.graph));
+  for (const LoweredKernel& kernel : of.kernels)
+    if (kernel.fused)
+      for (const auto& [name, made] : expressions(*kernel.fused, of.graph)) out[name] = inlined(made, folds);
+  for (const auto& [name, fold] : folds) out.emplace(name, fold);
+  return out;
 }
 
 int64_t reductions(const Lowered& of) {
@@ -92,6 +130,9 @@ TEST_CASE("the kernel of both gradients folds them for the batch norm before") {
       // The sums of the gradient, and of its products with the normalised numbers.
       CHECK(reductions(apart) - reductions(moved) == 2 * c.folds);
       CHECK(moved.kernels.size() == apart.kernels.size());
+      const auto wanted = all_expressions(apart), made = all_expressions(moved);
+      for (const auto& [name, expression] : wanted) CHECK(made.at(name) == expression);
+      CHECK(int64_t(made.size() - wanted.size()) <= c.folds);  // a sum that only batch norm's kernel knew has a name
       CHECK(read_too_early(moved) == -1);
       for (const LoweredKernel& kernel : moved.kernels) {
         for (Value input : kernel.inputs) CHECK(moved.storage[size_t(input.id)]);

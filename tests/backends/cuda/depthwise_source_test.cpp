@@ -34,7 +34,7 @@ TEST_CASE("depthwise convolutions that compute their images and fold the gradien
 
 namespace {
 
-// What follows from the gradient by the image of a depthwise convolution, and from the image before relu.
+// A graph that goes on from the gradient by the image of a depthwise convolution, and from the image before relu.
 struct AfterGradient {
   Graph& graph;
   Expr gradient, before, gain;  // gain: a variable, a number of each channel
