@@ -78,6 +78,15 @@ std::map<std::string, std::string> all_expressions(const Lowered& of) {
   return out;
 }
 
+// What a kernel's code reads that the kernel neither takes nor makes: it would have no place in memory by then.
+int64_t untold(const LoweredKernel& kernel) {
+  int64_t out = 0;
+  for (const FusedKernel* code : {kernel.prologue(), kernel.folds()})
+    for (const Instruction& i : code ? code->segments[0].body : std::vector<Instruction>{})
+      out += i.value && !std::ranges::count(kernel.inputs, i.value) && !std::ranges::count(kernel.outputs, i.value);
+  return out;
+}
+
 int64_t reductions(const Lowered& of) {
   int64_t out = 0;
   for (const LoweredKernel& kernel : of.kernels)
@@ -108,6 +117,7 @@ TEST_CASE("depthwise convolutions and their gradients compute what they read of 
         CHECK(read_too_early(lowered) == -1);
         for (const LoweredKernel& kernel : lowered.kernels) {
           for (Value input : kernel.inputs) CHECK(lowered.storage[size_t(input.id)]);
+          CHECK(untold(kernel) == 0);
           // The normalised array lies nowhere.
           if (const Attachment* image = kernel.find(Attachment::Kind::prologue))
             CHECK(!lowered.storage[size_t(image->value.id)]);
@@ -136,6 +146,7 @@ TEST_CASE("the kernel of both gradients folds them for the batch norm before") {
       CHECK(read_too_early(moved) == -1);
       for (const LoweredKernel& kernel : moved.kernels) {
         for (Value input : kernel.inputs) CHECK(moved.storage[size_t(input.id)]);
+        CHECK(untold(kernel) == 0);
         for (Value output : kernel.outputs) CHECK(moved.storage[size_t(output.id)]);
       }
     }
