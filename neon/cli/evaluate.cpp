@@ -7,6 +7,7 @@
 
 #include "models/guided_graph.h"
 #include "neon/cli/evaluated_data.h"
+#include "neon/cli/heeded_parts.h"
 #include "neon/cli/kept_outcome.h"
 #include "neon/cli/kept_parameters.h"
 #include "neon/cli/outcome_sheet.h"
@@ -147,6 +148,19 @@ RunOptions options_without_updates(const CommandLine& line, const OpenedRun& ope
   return out;
 }
 
+StepOptions evaluated_step(const RunOptions& options, const OpenedRun& opened) {
+  StepOptions out = step_options(options, opened.experiment->params);
+  out.seed = opened.run.position.seed;  // a generator is judged by the noise that the run's evaluations drew
+  return out;
+}
+
+void check_parts_heeded(const CommandLine& line, const OpenedRun& opened, const DataLayout& layout,
+                        const EvaluatedSet& set, const StepOptions& step) {
+  check_graph_heeded(line.verb, opened, [&](const Experiment& of) {
+    return evaluation_graph(of.last_phase(), of.metrics(), layout, set.split.size(), step).graph;
+  });
+}
+
 void warn_of_lost_steps(const Experiment& experiment, const DataLayout& layout, const StepOptions& step,
                         const EvaluatedSet& set) {
   for (const auto& text_of : {lost_steps_text, misfits_text})
@@ -177,10 +191,10 @@ int run_eval(const CommandLine& given) {
   const KeptOutcome kept(experiment, data, set, !line.of_verb.sheet.empty());
   check_kept(line, kept);
   Variables variables;
-  // Declares the variables; their values come from the file.
-  StepOptions step = step_options(options, experiment.params);
-  step.seed = opened.run.position.seed;  // a generator is judged by the noise that the run's evaluations drew
+  const StepOptions step = evaluated_step(options, opened);
+  check_parts_heeded(line, opened, layout, set, step);
   warn_of_lost_steps(experiment, layout, step, set);
+  // Declares the variables; their values come from the file.
   const auto evaluator = on_device_or_cpu(options, asked, [&] {
     const DeviceOptions device = device_options(options, experiment);
     const auto bytes = [&](int64_t batch) {

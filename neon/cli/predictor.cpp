@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "neon/cli/heeded_parts.h"
 #include "neon/train/gpu_room.h"
 
 namespace neon {
@@ -32,6 +33,9 @@ Predictor::Predictor(const CommandLine& line, const OpenedRun& opened, const Sto
   device_.timed = false;  // as for any evaluation
   indices_ = Tensor(DType::i32, {kMost});
   for (int64_t i = 0; i < kMost; ++i) indices_.set(i, double(i));
+  check_graph_heeded(line.verb, opened, [&](const Experiment& of) {
+    return evaluation_graph(of.network(), nullptr, {}, layout({stored_.dtype}, 1), 1, step_).graph;
+  });
 }
 
 DataLayout Predictor::layout(Kind kind, int64_t samples) const {

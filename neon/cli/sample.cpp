@@ -1,4 +1,5 @@
 // neon sample CHECKPOINT: a text that the net goes on with, printed as it comes.
+#include "neon/cli/heeded_parts.h"
 #include "neon/cli/kept_parameters.h"
 #include "neon/cli/sample_made.h"
 #include "neon/cli/session.h"
@@ -57,9 +58,14 @@ class Sampling {
     choose_backend(line, asked, *opened_.experiment);
     DeviceOptions device = device_options(asked, *opened_.experiment);
     device.timed = false;
-    generator_ = std::make_unique<Generator>(opened_.experiment->network(), opened_.run.meaning,
-                                             step_options(options, opened_.experiment->params), variables_, device,
-                                             line.of_verb.beam);
+    const StepOptions step = step_options(options, opened_.experiment->params);
+    check_graph_heeded(line.verb, opened_, [&](const Experiment& of) {
+      DataLayout layout;
+      layout.meaning() = opened_.run.meaning;
+      return generation_graph(of.network(), layout, {.steps = layout.sample[0]}, step).graph;
+    });
+    generator_ = std::make_unique<Generator>(opened_.experiment->network(), opened_.run.meaning, step, variables_,
+                                             device, line.of_verb.beam);
     restore_variables(weights, path, variables_, true);
     variables_.to_device();
     seed_ = uint64_t(asked.rng_seed.value_or(0));

@@ -2,6 +2,7 @@
 
 #include "models/adversarial.h"
 #include "models/generation.h"
+#include "neon/cli/heeded_parts.h"
 #include "neon/cli/sample_sheet.h"
 #include "neon/train/image_sheet.h"
 #include "neon/train/made_images.h"
@@ -29,6 +30,11 @@ std::string draw_made_samples(const CommandLine& line, const OpenedRun& opened, 
   StepOptions step = step_options(options, opened.experiment->params);
   step.batch = line.of_verb.count.value_or(kSheetImages);
   step.seed = uint64_t(asked.rng_seed.value_or(0));
+  check_graph_heeded(line.verb, opened, [&](const Experiment& of) {
+    DataLayout layout;
+    layout.meaning() = meaning;
+    return made_samples_graph(of.network(), layout, step).graph;
+  });
   Variables variables;
   SheetProgram program(opened.experiment->network(), meaning, step, variables,
                        device_options(asked, *opened.experiment));

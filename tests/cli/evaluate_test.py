@@ -340,6 +340,8 @@ class Evaluate(Case):
         for seed in "7", "8":
             trained = self.neon("-r", seed, "-s", "g", spec).out
             self.assertIn(re.search(r"test: (.*?)  \(", trained)[1], self.neon("eval", "g").out)
+        # Training alone has the step of a player.
+        self.refused(2, "eval", "g", "--set", "rule.k=3", says="--set rule.k changes nothing for neon eval; its results are the same without this; leave it out")
 
     def test_classes_of_texts_and_of_steps(self):
         """Sequences of different lengths: what fills them up counts nowhere."""

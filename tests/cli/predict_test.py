@@ -25,29 +25,6 @@ class Evaluation(Case):
             numbers = re.search(r"test: (.*?)  \(", trained.out)[1]
             self.assertIn(f"test: {numbers}  (", self.neon("eval", "m.safetensors").out)
 
-    def test_keys_that_a_verb_does_not_heed(self):
-        self.trained()
-        self.write("x.csv", "5,3,1,0.2\n6,3,5,2\n")
-        of_training = ("optimizer.learning_rate=0.5", "epochs=3", "callbacks=[EarlyStop]", "freeze=[Affine_0]", "train_metrics=3", "predictions=[test]",
-                       "shuffle=false", "sampling=balanced", "accumulate=2", "class_weights=balanced", "parallel.batch_norm=all", "ema=0.5", "buckets=3",
-                       "layers[0].init=Gaussian", "layers.Affine_1.init={Constant: 1}")
-        of_eval = ("metrics=[TopKMisclassification: {k: 2}]", "batchsize=4", "rng_seed=3", "backend=cpu", "cost=MeanSquared", "dataset=Iris",
-                   "reset_period=2", "normalize=true")
-        for verb, names, keys in (["eval"], ["m.safetensors"], of_training), (["predict"], ["m.safetensors", "x.csv"], of_training + of_eval), \
-                (["sample"], ["m.safetensors"], of_training + of_eval + ("dataset.test=20",)):
-            for key in keys:
-                name = key.split("=")[0].replace("batchsize", "batch_size")
-                name = name if name.startswith("dataset") else name.split(".")[0].split("[")[0]
-                self.refused(2, *verb, *names, "--set", key, says=f"--set {name} changes nothing for neon {verb[0]}")
-        for key in "dataset.validation=0.2", "dataset.subset_pct=50":
-            self.refused(2, "eval", "m.safetensors", "--set", key, says=f"--set {key.split('=')[0]} changes nothing for neon eval")
-        self.refused(2, "eval", "m.safetensors", "--set", "cost.scale=2", says="--set cost.scale changes nothing for neon eval; it is a factor of the gradient")
-        # The values of the run change nothing, and datatype changes the numbers.
-        same = ["--set", "optimizer.learning_rate=1e-1", "--set", "batchsize=16", "--set", "epochs=4"]
-        self.assertEqual(self.neon("predict", "m.safetensors", "x.csv", *same).out, self.neon("predict", "m.safetensors", "x.csv").out)
-        self.neon("eval", "m.safetensors", "--set", "metrics=[TopKMisclassification: {k: 2}]", "--set", "batchsize=4", *same[:2])
-        self.neon("predict", "m.safetensors", "x.csv", "--set", "datatype=f64")
-
     def test_eval_of_running_means(self):
         numbers = re.search(r"test: (.*?)  \(", self.trained(ema="0.9").out)[1]
         self.assertIn(f"test: {numbers}  (", self.neon("eval", "m.safetensors").out)

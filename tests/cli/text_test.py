@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 
 import support
-from support import Case, tensors
+from support import Case, parts, sealed, tensors
 
 SPEC = """\
 dataset: {Text: {path: a.txt, steps: 6, validation: 0.2}}
@@ -166,8 +166,13 @@ class Texts(Case):
         self.assertEqual(tensors(self.path("again.safetensors"))[0], one)
         # Checkpoints of before name it, beside weights that are there.
         self.refused(2, "check", "again.yaml", "--set", "layers[2].init=GlorotUniform", says="share: init: GlorotUniform fills nothing here")
-        named = self.neon("eval", "part.safetensors", "--set", "layers[2].init=GlorotUniform").out
-        self.assertEqual(named, self.neon("eval", "part.safetensors").out)
+        content = self.read("part.safetensors")
+        _, header, places = parts(content)
+        before, after = header["__metadata__"]["neon.spec"].split("nout: classes", 1)
+        self.assertIn("init: null", after)
+        header["__metadata__"]["neon.spec"] = before + "nout: classes" + after.replace("init: null", "init: GlorotUniform", 1)
+        self.write("older.safetensors", sealed(header, content[places[0][0]:]))
+        self.assertEqual(self.neon("eval", "older.safetensors").out, self.neon("eval", "part.safetensors").out)
 
     def test_pieces_that_are_drawn_begin_without_a_state(self):
         drawn = ["--set", "dataset.Text.streams=false", "--set", "dataset.Text.steps=5"]
