@@ -14,6 +14,7 @@
 #include "backends/cuda/convolution.h"
 #include "backends/cuda/convolution_case.h"
 #include "backends/cuda/disk_cache.h"
+#include "backends/cuda/pairs.h"
 #include "backends/cuda/product.h"
 #include "backends/cuda/tile_convolution.h"
 #include "backends/cuda/tile_filters.h"
@@ -92,6 +93,9 @@ std::optional<TileConvolution> tiles_of(const LoweredKernel& kernel, const Graph
 std::optional<TileFilters> tiles_of_filters(const LoweredKernel& kernel, const Graph& graph, const Device& device) {
   return TileFilters::of(kernel, graph, device.arch(), device.processors());
 }
+std::optional<PairTiles> pairs_of(const LoweredKernel& kernel, const Graph& graph, const Device& device) {
+  return PairTiles::of(kernel, graph, device.arch(), device.processors());
+}
 
 // The library whose kernel may be faster than cuDNN's own, by its name: if the clock may choose, or if it surely is. ""
 // if no library is.
@@ -102,6 +106,7 @@ std::string rival_of(const LoweredKernel& kernel, const Lowered& lowered, const 
     const bool surely = tiles.filters[1] * tiles.filters[2] >= kManyPlaces && tiles.filled() >= kWellFilled;
     return options.timed || surely ? kTiles : "";
   };
+  if (const auto tiles = pairs_of(kernel, lowered.graph, device)) return in_tiles(*tiles);
   if (const auto tiles = tiles_of(kernel, lowered.graph, device)) return in_tiles(*tiles);
   if (const auto tiles = tiles_of_filters(kernel, lowered.graph, device)) return in_tiles(*tiles);
   const bool is_turned = !is_product && !options.tf32 && is_turnable(kernel, lowered.graph);
@@ -113,6 +118,7 @@ std::string rival_of(const LoweredKernel& kernel, const Lowered& lowered, const 
 std::unique_ptr<OperandsKernel> make_rival(const LoweredKernel& kernel, const Lowered& lowered,
                                            const std::shared_ptr<Device>& device, const LibraryOptions& options) {
   if (const auto product = product_of_pixels(kernel, lowered)) return make_product(*product, device, options);
+  if (const auto tiles = pairs_of(kernel, lowered.graph, *device)) return make_pairs(*tiles, device, options.cold);
   if (const auto tiles = tiles_of(kernel, lowered.graph, *device))
     return make_tile_convolution(*tiles, device, options.cold);
   if (const auto tiles = tiles_of_filters(kernel, lowered.graph, *device))

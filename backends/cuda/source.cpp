@@ -8,6 +8,7 @@
 #include "backends/cuda/attention_plan.h"
 #include "backends/cuda/depthwise_source.h"
 #include "backends/cuda/op_source.h"
+#include "backends/cuda/pairs_plan.h"
 #include "backends/cuda/pool_strip_source.h"
 #include "backends/cuda/recurrent_plan.h"
 #include "backends/cuda/row_product_source.h"
@@ -91,6 +92,7 @@ LowerOptions gpu_lowering(bool fuse, bool tf32, int arch, int processors, bool r
   // workspace).
   LowerOptions out{.passes = {},
                    .kernels = {.convolutions_write_rows = false,
+                               .pairs_pixels = pairs_pixels,
                                .adds_array = adds_array,
                                .keeps = keeps,
                                .multiplies_rows = multiplies_rows,

@@ -46,11 +46,12 @@ __device__ __forceinline__ void store(const TensorMap& map, u32 from, int map_nu
       : "memory");
 }
 
-// A matrix whose rows have so many bytes, 32, 64 or 128, `apart` bytes from each 8 rows to the next; of one with its
-// rows last, `across` bytes from each such width to the next.
+// A matrix whose rows have so many bytes, 32, 64 or 128, permuted, `apart` bytes from each 8 rows to the next; of one
+// with its rows last, `across` bytes from each such width to the next. For 16 it consists of blocks of 8 by 8: `apart`
+// bytes from each 8 of the result's rows or columns to the next, and `across` from each 8 of the depth.
 template <int kBytes>
 __device__ __forceinline__ u64 matrix_at(u32 place, u32 apart, u32 across = 16) {
-  constexpr u64 kPermuted = kBytes == 128 ? 1 : kBytes == 64 ? 2 : 3;
+  constexpr u64 kPermuted = kBytes == 128 ? 1 : kBytes == 64 ? 2 : kBytes == 32 ? 3 : 0;
   return u64((place & 0x3FFFF) >> 4) | (u64(across >> 4) << 16) | (u64(apart >> 4) << 32) | (kPermuted << 62);
 }
 

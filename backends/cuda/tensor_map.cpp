@@ -9,6 +9,12 @@
 
 namespace neon::cuda {
 
+namespace {
+
+constexpr int kMostShares = 8, kLeastOfShare = 2;
+
+}  // namespace
+
 std::shared_ptr<const LoadedCode> code_of(const std::string& source, const std::shared_ptr<Device>& device,
                                           ColdStart* cold) {
   static std::mutex mutex;
@@ -42,7 +48,8 @@ void describe(TileTables::Map& map, DType dtype, const void* address, std::initi
   const int64_t bytes = *box.begin() * int64_t(size_of(dtype));
   const CUtensorMapSwizzle permuted = bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
                                       : bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
-                                                    : CU_TENSOR_MAP_SWIZZLE_32B;
+                                      : bytes == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
+                                                    : CU_TENSOR_MAP_SWIZZLE_NONE;
   check(cuTensorMapEncodeTiled(&out,
                                dtype == DType::f16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
                                cuuint32_t(sizes.size()), const_cast<void*>(address), sizes_.data(), strides_.data(),
@@ -50,6 +57,16 @@ void describe(TileTables::Map& map, DType dtype, const void* address, std::initi
                                CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
         "describing an array of a convolution");
   std::memcpy(map.bytes.data(), &out, sizeof out);
+}
+
+void add_slices(CUfunction kernel, const Device& device, void* slices, void* filters, int64_t numbers, int64_t count) {
+  // Threads that share the slices of some numbers: no more than leaves each thread a few.
+  int shares = 1, fours = int(numbers / 4), of_slices = int(count);
+  while (shares < kMostShares && shares * 2 * kLeastOfShare <= of_slices) shares *= 2;
+  void* parameters[] = {&slices, &filters, &fours, &of_slices, &shares};
+  device.check(cuLaunchKernel(kernel, unsigned(quotient_up(fours, kThreads / shares)), 1, 1, kThreads, 1, 1, 0,
+                              device.stream(), parameters, nullptr),
+               "adding slices of filters");
 }
 
 void describe_planes(TileTables::Map* maps, const std::vector<Plane>& planes, DType dtype, const void* array,

@@ -16,9 +16,12 @@ std::shared_ptr<const LoadedCode> code_of(const std::string& source, const std::
 CUfunction tile_function(const LoadedCode& code);
 
 // Describes an array whose last axis comes first here and is dense, the other strides in bytes, and boxes of it. A row
-// of a box takes 32, 64 or 128 bytes of shared memory, which are permuted.
+// of a box takes 32, 64 or 128 bytes of shared memory, which are permuted; others lie one after the other.
 void describe(TileTables::Map& map, DType dtype, const void* address, std::initializer_list<int64_t> sizes,
               std::initializer_list<int64_t> strides, std::initializer_list<int64_t> box);
+
+// Launches the kernel "add_slices" of slices.cuh: 16-bit numbers of `filters` become the sums of what the slices have.
+void add_slices(CUfunction kernel, const Device& device, void* slices, void* filters, int64_t numbers, int64_t count);
 
 // Planes of an array (N,H,W,C), in boxes of rows by columns by channels.
 void describe_planes(TileTables::Map* maps, const std::vector<Plane>& planes, DType dtype, const void* array,

@@ -13,12 +13,11 @@
 //
 // The host writes before this text: T, kDepth channels of a halo, kColumns maps of a tile, kTurned (filters have the
 // maps last), kWide by kHigh squares of a tile, or strips kStrip pixels high where that is not 0, stored kStripRows
-// rows at once, kHalos and kStages places for halos and filters, kBias with the type Bias, kRelu, kAllMaps;
-// multiply_add(sums, a, b, add), pair_of(x, y), and the numbers of Tables.
-constexpr int kConsumers = 256, kSide = 8, kPixelBytes = kDepth * 2;
+// rows at once, kHalos and kStages places for halos and filters, what squares.cuh needs; multiply_add(sums, a, b, add),
+// and the numbers of Tables.
+constexpr int kConsumers = 256, kPixelBytes = kDepth * 2;
 constexpr int kFilterWidth = kTurned ? (kColumns < 64 ? kColumns : 64) : kDepth;  // numbers of a row in shared memory
-constexpr int kFilterBytes = kDepth * kColumns * 2, kStored = kColumns < 64 ? kColumns : 64;
-constexpr int kStoredBytes = 64 * kStored * 2;
+constexpr int kFilterBytes = kDepth * kColumns * 2;
 
 struct Part {                                // of the places of the filters: those that read one plane, and make one
   int from, to, row, column, first, places;  // the halo's first pixel, seen from the tile's; into Tables::places
@@ -65,11 +64,6 @@ __device__ u64 filters_at(u32 place, int k) {
 }
 // The threads of a half wait for each other.
 __device__ void meet(int half) { asm volatile("bar.sync %0, 128;" ::"r"(1 + half) : "memory"); }
-__device__ float bias_of(const Bias* bias, int map) {
-  return kBias && map < kAllMaps ? get<float, Bias>(bias, map) : 0;
-}
-// relu keeps NaN.
-__device__ float finished(float sum) { return kRelu && sum < 0 ? 0 : sum; }
 
 // One thread, which brings what the others multiply: halos one ahead where there are places for two.
 struct Producer {
@@ -129,7 +123,7 @@ template <int kMine, int kFirst>
 struct Squares {
   const Tables& of;
   const Bias* const bias;
-  const int half, begin, lane = threadIdx.x % 32;
+  const int half, begin;
   float sums[kMine][kColumns / 2];
 
   __device__ Squares(const Tables& tables, const Bias* offsets, int which)
@@ -151,42 +145,17 @@ struct Squares {
     }
   }
 
-  // Lane 4 g + i has numbers 2 i and 2 i + 1 of rows g and g + 8 of its warp's 16, in each 8 columns.
-  __device__ void take_biases(float (&out)[kStored / 4], int map) const {
-#pragma unroll
-    for (int i = 0; i < kStored / 4; ++i) out[i] = bias_of(bias, map + i / 2 * 8 + lane % 4 * 2 + i % 2);
-  }
-
-  // Columns from `from` on of a square, rounded, to shared memory: four 8 by 8 matrices at a time.
-  __device__ void put(const float (&of_square)[kColumns / 2], int from, const float (&biases)[kStored / 4], u32 to) {
-#pragma unroll
-    for (int j = 0; j < kStored / 16; ++j) {
-      u32 words[4];
-#pragma unroll
-      for (int m = 0; m < 4; ++m) {
-        const int at = from / 2 + j * 8 + m / 2 * 4 + m % 2 * 2, b = j * 4 + m / 2 * 2;
-        words[m] = pair_of(finished(of_square[at] + biases[b]), finished(of_square[at + 1] + biases[b + 1]));
-      }
-      const int row = threadIdx.x % 128 / 32 * 16 + lane % 16;
-      u32 address = to + row * kStored * 2 + (j * 2 + lane / 16) * 16;
-      address ^= (address >> 7 & (kStored == 64 ? 7 : 3)) << 4;
-      asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(words[0]),
-                   "r"(words[1]), "r"(words[2]), "r"(words[3])
-                   : "memory");
-    }
-  }
-
   __device__ void store_tile(const Tile& tile, u32 to) {
     const bool first = threadIdx.x % 128 == 0;
 #pragma unroll
     for (int from = 0; from < kColumns; from += kStored) {
       float biases[kStored / 4];
-      take_biases(biases, tile.map + from);
+      take_biases(biases, bias, tile.map + from);
 #pragma unroll
       for (int i = 0; i < kMine; ++i) {
         if (first) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");  // what was stored before has left
         meet(half);
-        put(sums[i], from, biases, to);
+        put_square(sums[i], from, biases, to);
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
         meet(half);
         const int square = begin + i;

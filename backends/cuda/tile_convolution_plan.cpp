@@ -9,8 +9,8 @@
 #include "backends/graph/windows.h"
 #include "neon/core/text.h"
 
-extern const char tensor_copies_text[], tile_convolution_text[];
-extern const unsigned long tensor_copies_text_size, tile_convolution_text_size;
+extern const char squares_text[], tensor_copies_text[], tile_convolution_text[];
+extern const unsigned long squares_text_size, tensor_copies_text_size, tile_convolution_text_size;
 
 namespace neon::cuda {
 
@@ -163,6 +163,7 @@ std::string TileConvolution::source() const {
               multiply_add_text(dtype, strip > 0 ? strip * kSquareSide : columns, strip > 0 && gradient,
                                 strip == 0 && gradient),
               std::string_view(tensor_copies_text, tensor_copies_text_size),
+              std::string_view(squares_text, squares_text_size),
               std::string_view(tile_convolution_text, tile_convolution_text_size));
 }
 

@@ -30,12 +30,7 @@ class TileFiltersKernel : public OperandsKernel {
     device_->check(cuLaunchKernel(multiply_, unsigned(of_.blocks()), 1, 1, kTeams * kTeamThreads + kBringingThreads, 1,
                                   1, unsigned(of_.shared_bytes()), device_->stream(), parameters, nullptr),
                    "multiplying tiles for filters");
-    void* filters = at.c;
-    int fours = int(of_.filters.elements() / 4), slices = tables.slices;
-    void* to_add[] = {&workspace, &filters, &fours, &slices};
-    device_->check(cuLaunchKernel(add_, unsigned(quotient_up(fours, kThreads)), 1, 1, kThreads, 1, 1, 0,
-                                  device_->stream(), to_add, nullptr),
-                   "adding slices of filters");
+    add_slices(add_, *device_, workspace, at.c, of_.filters.elements(), tables.slices);
   }
 
  private:

@@ -130,20 +130,3 @@ extern "C" __global__ void __launch_bounds__(kConsumers + 32, 1)
   if (threadIdx.x == kConsumers) bring_tiles(tables, shared, work);
   else if (threadIdx.x < kConsumers) multiply_tiles(tables, shared, work, slices);
 }
-
-// The slices' sum, four numbers a thread.
-extern "C" __global__ void __launch_bounds__(kThreads)
-    add_slices(const float4* __restrict__ slices, T* __restrict__ filters, int count, int of_slices) {
-  const int i = blockIdx.x * kThreads + threadIdx.x;
-  if (i >= count) return;
-  float4 sum = slices[i];
-#pragma unroll 4
-  for (int slice = 1; slice < of_slices; ++slice) {
-    const float4 next = slices[i64(slice) * count + i];
-    sum.x += next.x, sum.y += next.y, sum.z += next.z, sum.w += next.w;
-  }
-  Pack<T, 4> out;
-  out.at[0] = Stored<T>::from(sum.x), out.at[1] = Stored<T>::from(sum.y);
-  out.at[2] = Stored<T>::from(sum.z), out.at[3] = Stored<T>::from(sum.w);
-  reinterpret_cast<Pack<T, 4>*>(filters)[i] = out;
-}

@@ -10,8 +10,8 @@
 #include "backends/cuda/tile_meetings.h"
 #include "backends/graph/windows.h"
 
-extern const char tensor_copies_text[], tile_filters_text[];
-extern const unsigned long tensor_copies_text_size, tile_filters_text_size;
+extern const char slices_text[], tensor_copies_text[], tile_filters_text[];
+extern const unsigned long slices_text_size, tensor_copies_text_size, tile_filters_text_size;
 
 namespace neon::cuda {
 
@@ -150,12 +150,12 @@ double TileFilters::filled() const {
 size_t TileFilters::workspace_bytes() const { return size_t(tables.slices * filters.elements()) * sizeof(float); }
 
 std::string TileFilters::source() const {
-  return text(source_head(), "typedef ", device_type(dtype), " T;\nconstexpr int kDepth = ", depth, ", kRun = ", run,
-              ", kWide = ", wide, ", kHigh = ", high, ", kStages = ", stages, ", kMostPlanes = ", kMostPlanes,
-              ", kMostGroups = ", kMostGroups, ", kMostRuns = ", kMostRuns, ";\n",
-              multiply_add_text(dtype, run * depth, true, true),
-              std::string_view(tensor_copies_text, tensor_copies_text_size),
-              std::string_view(tile_filters_text, tile_filters_text_size));
+  return text(
+      source_head(), "typedef ", device_type(dtype), " T;\nconstexpr int kDepth = ", depth, ", kRun = ", run,
+      ", kWide = ", wide, ", kHigh = ", high, ", kStages = ", stages, ", kMostPlanes = ", kMostPlanes,
+      ", kMostGroups = ", kMostGroups, ", kMostRuns = ", kMostRuns, ";\n",
+      multiply_add_text(dtype, run * depth, true, true), std::string_view(tensor_copies_text, tensor_copies_text_size),
+      std::string_view(tile_filters_text, tile_filters_text_size), std::string_view(slices_text, slices_text_size));
 }
 
 }  // namespace neon::cuda

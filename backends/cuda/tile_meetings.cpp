@@ -7,9 +7,6 @@ namespace neon::cuda {
 
 namespace {
 
-constexpr int64_t kLeastImages = 8;
-constexpr double kLeastWork = 1e9;  // operations; of less, launches are most of the time
-
 int64_t remainder(int64_t a, int64_t b) { return (a % b + b) % b; }
 
 }  // namespace

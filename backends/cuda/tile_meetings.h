@@ -8,8 +8,10 @@
 namespace neon::cuda {
 
 constexpr int kMostPlanes = 4, kMostPlaces = 128;
-constexpr int kSquareSide = 8;                                         // of a square of pixels, 64 rows of a product
-constexpr int kTileArch = 90;                                          // whose instructions the kernels' are
+constexpr int kSquareSide = 8;  // of a square of pixels, 64 rows of a product
+constexpr int64_t kLeastImages = 8;
+constexpr double kLeastWork = 1e9;  // operations; of less, launches are most of the time
+constexpr int kTileArch = 90;       // whose instructions the kernels' are
 constexpr int64_t kMostShared = int64_t(227) << 10, kMostOfBox = 256;  // bytes of a block; of a copy along an axis
 
 // Every step-th row and column of an array (N,H,W,C), from the first ones on.

@@ -5,6 +5,8 @@
 //                                        x -> (N,H/s,Q,s S C), w -> (K,R/s,1,s S C)
 //   of still more                        blocks of s x s pixels, and filters of stride 1 over those side by side:
 //                                        x -> (N,H/s,W/s,s s C), w -> (K,R/s,S/s,s s C)
+//   where the device's kernels read pixels as they are, steps and padding remain:
+//                                        x -> (N,H,W,4), w -> (K,R,S,4)
 // Sizes are rounded up, channels to a multiple of 8. Tensor cores take the more at once the more channels lie together:
 // of GoogLeNet's first layer, 7 x 7 of 3, blocks are 16 of its 256, rows 48 of 192.
 #include <array>
@@ -19,7 +21,8 @@ namespace neon {
 
 namespace {
 
-constexpr int64_t kFewChannels = 8;    // of 16 bits each they are one access
+constexpr int64_t kFewChannels = 8;  // of 16 bits each they are one access
+constexpr int64_t kPairedChannels = 4;
 constexpr int64_t kMostChannels = 64;  // beyond, zeros in the filters, or seeing pixels again, cost more than is won
 
 using Sizes = std::vector<int64_t>;
@@ -81,10 +84,29 @@ std::optional<std::array<bool, 2>> sides_of_blocks(const Windows& windows, int64
   return {};
 }
 
+// Channels of zeros behind those of an array (N,H,W,C).
+Value filled_up(Graph& graph, Value array, int64_t channels) {
+  const Sizes one{1, 1};
+  return graph.add(
+      ops::patches, {array},
+      {{"sizes", one}, {"strides", one}, {"padding", Sizes(4, 0)}, {"dilation", one}, {"channels", channels}});
+}
+
+// The result of a convolution, or of its gradient by the filters, of an image of more channels.
+Value with_channels(Graph& to, const Node& node, int64_t channels) {
+  const Value input = filled_up(to, node.inputs[0], channels);
+  if (node.op->traits.convolution == ConvolutionKind::forward)
+    return to.add(ops::convolution, {input, filled_up(to, node.inputs[1], channels)}, node.attributes);
+  const Value gradient = to.add(ops::convolution_weight_gradient, {input, node.inputs[1]}, node.attributes);
+  const Sizes& size = node.attributes.integers("sizes");
+  return to.add(ops::depth_to_space, {gradient},
+                {{"blocks", Sizes{1, 1}}, {"sizes", Sizes{size[0], size[1], to.shape(node.inputs[0]).back()}}});
+}
+
 }  // namespace
 
-Graph with_deep_inputs(const Graph& graph) {
-  return rewritten(graph, [](Graph& to, const Node& node) {
+Graph with_deep_inputs(const Graph& graph, const DeviceKernels& kernels) {
+  return rewritten(graph, [&](Graph& to, const Node& node) {
     std::vector<Value> out;
     const ConvolutionKind kind = node.op->traits.convolution;
     const bool forward = kind == ConvolutionKind::forward;
@@ -92,6 +114,8 @@ Graph with_deep_inputs(const Graph& graph) {
     const Shape x = to.shape(node.inputs[0]), other = to.shape(node.inputs[1]);
     if (x.rank() != 4 || node.attributes.integer("groups") != 1 || x.elements() == 0 || x.back() >= kFewChannels)
       return out;
+    if (kernels.pairs_pixels && kernels.pairs_pixels(to, node, kernels))
+      return x.back() == kPairedChannels ? out : std::vector{with_channels(to, node, kPairedChannels)};
     const Sizes size = forward ? Sizes{other.begin() + 1, other.end() - 1} : node.attributes.integers("sizes");
     const Windows windows = windows_of(node.attributes, size);
     const auto whole = sides_of_blocks(windows, x.back());

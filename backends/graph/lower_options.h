@@ -73,6 +73,9 @@ struct DeviceKernels {
   std::vector<DType> pooled_types = {};
   // Whether all its convolutions can write rows that lie apart; if not, those can whose filters see single pixels.
   bool convolutions_write_rows = true;
+  // Whether it has kernels of a convolution of few channels, and of its gradient by the filters, that read the pixels
+  // as they are, filled up to four channels; the node's image has its own. Null: for none.
+  bool (*pairs_pixels)(const Graph& graph, const Node& node, const DeviceKernels& kernels) = nullptr;
   // Whether its kernel of a product or a convolution adds an array like the result to it; null: none does.
   bool (*adds_array)(const LoweredKernel& kernel, const Graph& graph, const DeviceKernels& kernels) = nullptr;
   // Whether it has a kernel of its own for a compound node, which then stays; null: for none.

@@ -34,8 +34,9 @@ Graph with_gathers_together(const Graph& graph);
 
 // The same computation where convolutions of few channels, fewer than a tensor core multiplies at once, take pixels for
 // channels, with the filters moved alike: all that a filter sees, which makes it a product, or where that is much,
-// blocks of them, so that a stride of 4 over 3 channels becomes a stride of 1 over 48.
-Graph with_deep_inputs(const Graph& graph);
+// blocks of them, so that a stride of 4 over 3 channels becomes a stride of 1 over 48. Where the device's kernels take
+// pixels as they are, channels are filled up alone.
+Graph with_deep_inputs(const Graph& graph, const DeviceKernels& kernels = {});
 
 // The same computation where gradients of f32 filters, of enough maps and work, are products of turned arrays. For
 // devices that multiply with fewer bits than f32 has (TF32).

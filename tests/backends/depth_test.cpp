@@ -65,6 +65,16 @@ const Node& node_of(const Graph& graph, const std::string& op) {
   return *found;
 }
 
+// Both are a convolution and its gradient by the filters, of which the second gives what the first gives.
+void check_same(const Graph& after, const Graph& before, const Deep& c) {
+  const Results expected = run(before, c), got = run(after, c);
+  const double length = double(std::max(got.y.elements(), c.w.elements()));
+  CHECK(difference(got.y, expected.y, 1e-14 * length) == "");
+  CHECK(difference(got.dw, expected.dw, 1e-14 * length) == "");
+}
+
+bool always(const Graph&, const Node&, const DeviceKernels&) { return true; }
+
 }  // namespace
 
 TEST_CASE("patches, by the formula") {
@@ -150,9 +160,20 @@ TEST_CASE("convolutions of few channels become deep ones of the same sums") {
     CHECK(after.shape(forward.inputs[1]) == (deep ? c.filter : c.w));
     CHECK(backward.inputs[0] == forward.inputs[0]);
     CHECK(after.shape(backward.outputs[0]) == (deep ? c.filter : c.w));
-    const Results expected = run(before, c), got = run(after, c);
-    const double length = double(std::max(got.y.elements(), c.w.elements()));
-    CHECK(difference(got.y, expected.y, 1e-14 * length) == "");
-    CHECK(difference(got.dw, expected.dw, 1e-14 * length) == "");
+    check_same(after, before, c);
+  }
+}
+
+TEST_CASE("convolutions of few channels get four where the device's kernels read pixels as they are") {
+  for (const int64_t channels : {1, 3, 4}) {
+    const Deep c{"first of a residual net", {2, 17, 20, channels}, {4, 7, 5, channels}, {3, 2}, {3, 1, 2, 0}, {}, {}};
+    const Graph before = convolutions(c), after = with_deep_inputs(before, {.pairs_pixels = always});
+    const Node &forward = node_of(after, "convolution"), &backward = node_of(after, "convolution_weight_gradient");
+    CHECK(after.shape(forward.inputs[0]) == Shape{2, 17, 20, 4});
+    CHECK(after.shape(forward.inputs[1]) == Shape{4, 7, 5, 4});
+    CHECK(backward.inputs[0] == forward.inputs[0]);
+    CHECK(after.shape(backward.outputs[0]) == Shape{4, 7, 5, 4});
+    CHECK((after.node_count() == before.node_count()) == (channels == 4));  // nothing is filled up
+    check_same(after, before, c);
   }
 }

@@ -54,4 +54,22 @@ std::vector<OpCase> tile_cases() {
   return out;
 }
 
+std::vector<OpCase> pairs_cases() {
+  const std::vector<int64_t> ones{1, 1}, twos{2, 2};
+  const std::vector<Sizes> all = {
+      {20, 96, 112, 4, 64, {7, 7}, twos, {3, 3, 3, 3}, ones},
+      {20, 90, 94, 4, 72, {7, 7}, twos, {3, 3, 2, 4}, ones},     // ends within tiles, of maps in two of them
+      {16, 96, 96, 4, 136, {5, 5}, twos, {2, 2, 2, 2}, ones},    // an odd number of pairs, many maps
+      {32, 130, 66, 4, 24, {9, 5}, {1, 2}, {0, 0, 0, 0}, ones},  // rows one by one, few maps
+      {40, 100, 128, 4, 96, {6, 3}, {3, 2}, {0, 0, 1, 0}, ones},
+      {100, 65, 52, 4, 32, {8, 6}, {2, 2}, {4, 3, 0, 5}, ones},  // whole pairs
+      {150, 65, 52, 4, 32, {5, 6}, {2, 2}, {4, 3, 5, 0}, ones},  // windows from odd pixels, of even width
+  };
+  std::vector<OpCase> out;
+  for (const Sizes& s : all)
+    for (OpCase& c : cases_of(s))
+      if (c.op != "convolution_data_gradient") out.push_back(std::move(c));
+  return out;
+}
+
 }  // namespace neon::test

@@ -5,12 +5,14 @@
 #include <span>
 
 #include "backends/cuda/compile.h"
+#include "backends/cuda/pairs_plan.h"
 #include "backends/cuda/tile_filters_plan.h"
 #include "backends/graph/windows.h"
 #include "tests/backends/cuda/tile_cases.h"
 
 using namespace neon;
 using namespace neon::test;
+using cuda::PairTiles;
 using cuda::TileConvolution;
 using cuda::TileFilters;
 
@@ -177,6 +179,49 @@ TEST_CASE("tables of convolutions in tiles meet each pixel with each place of th
   CHECK(tiles.size() >= 8);  // kinds of kernels
 }
 
+TEST_CASE("tiles of pairs hold all that their windows see, and cover all results") {
+  for (const OpCase& c : pairs_cases()) {
+    INFO(c.to_string());
+    const auto plan = plan_of<PairTiles>(c);
+    REQUIRE(plan);
+    CHECK((plan->shared_bytes() + 1024) * plan->of_processor <= 227 << 10);
+    CHECK(plan->tables.across * plan->wide * 8 >= plan->results[2]);
+    CHECK(plan->tables.down * plan->high * 8 >= plan->results[1]);
+    CHECK(plan->tables.along * plan->columns >= plan->results[3]);
+    CHECK(plan->tables.tiles == plan->tables.across * plan->tables.down * plan->image[0]);
+    CHECK(plan->pitch >= (plan->wide * 8 - 1) * 2 + plan->before % 2 + plan->filters[2]);
+    CHECK(plan->pitch * 4 <= 256);  // numbers of a copy
+    CHECK(plan->rows == (plan->high * 8 - 1) * plan->row_step + plan->filters[1]);
+    CHECK(plan->blocks % plan->tables.along == 0);
+    CHECK(plan->blocks <= kItsProcessors * plan->of_processor);
+  }
+}
+
+TEST_CASE("other convolutions are not made of pairs") {
+  const OpCase c = pairs_cases()[0];
+  CHECK(!plan_of<PairTiles>(c, DType::f32));
+  for (const int arch : {80, 100, 120}) CHECK(!plan_of<PairTiles>(c, DType::f16, arch));
+  const auto with = [&](int axis, int64_t size) {
+    OpCase out = c;
+    out.inputs[0].shape = out.inputs[0].shape.with(axis, size);
+    return out;
+  };
+  CHECK(plan_of<PairTiles>(with(2, 110)));
+  CHECK(!plan_of<PairTiles>(with(2, 111)));  // rows that do not begin at 16 bytes
+  CHECK(!plan_of<PairTiles>(with(0, 4)));
+  for (const std::vector<int64_t>& strides : {std::vector<int64_t>{2, 1}, {2, 4}}) {
+    OpCase other = c;
+    other.attributes = {{"strides", strides},
+                        {"padding", c.attributes.integers("padding")},
+                        {"dilation", std::vector<int64_t>{1, 1}},
+                        {"groups", int64_t(1)}};
+    CHECK(!plan_of<PairTiles>(other));
+  }
+  OpCase three = c;
+  for (CaseInput& input : three.inputs) input.shape = input.shape.with(3, 3);
+  CHECK(!plan_of<PairTiles>(three));
+}
+
 TEST_CASE("other convolutions are not made in tiles") {
   const OpCase c = tile_cases()[0];
   CHECK(!plan_of(c, DType::f32));
@@ -203,6 +248,7 @@ TEST_CASE("other convolutions are not made in tiles") {
 
 TEST_CASE("convolutions in tiles and their gradients compile") {
   std::set<std::string> sources;
+  for (const OpCase& c : pairs_cases()) sources.insert(plan_of<PairTiles>(c)->source());
   for (size_t i = 0; i < 15; ++i) {
     const OpCase c = tile_cases()[i];
     if (is_of_filters(c)) {

@@ -31,8 +31,10 @@ void fill_sparsely(Tensor& to, int64_t every, int64_t most) {
 
 }  // namespace
 
-TEST_CASE("convolutions in tiles and their gradients by the input, on the GPU", "[parts]") {
-  for (const OpCase& c : part_of(tile_cases()))
+TEST_CASE("convolutions in tiles and their gradients, on the GPU", "[parts]") {
+  std::vector<OpCase> cases = tile_cases();
+  for (OpCase& c : pairs_cases()) cases.push_back(std::move(c));
+  for (const OpCase& c : part_of(cases))
     for (const DType dtype : {DType::f16, DType::bf16}) {
       INFO(c.to_string() << " in " << std::string(name_of(dtype)));
       const OwnCache cache;
