@@ -150,7 +150,8 @@ std::vector<std::string> nearest(std::string_view wrong, const std::vector<std::
                                             (known.size() >= 3 && query.find(known) != std::string::npos));
     if (part) distance = std::min(distance, 2);
     const int allowed = std::max(1, int(std::max(query.size(), known.size())) / 3);
-    if (distance <= allowed || part) ranked.emplace_back(distance, candidate);
+    const bool all_differ = distance >= int(std::max(query.size(), known.size()));
+    if ((distance <= allowed && !all_differ) || part) ranked.emplace_back(distance, candidate);
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   // Beside a name with one slip, those with more only mislead.

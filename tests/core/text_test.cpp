@@ -34,6 +34,9 @@ TEST_CASE("the nearest names come first") {
   CHECK(did_you_mean("tanhh", names) == "; did you mean Tanh?");
   CHECK(nearest("nervanagpu4", {"cpu", "gpu", "nervanagpu"}) == std::vector<std::string>{"nervanagpu"});
   CHECK(nearest("live", {"size", "time"}).empty());
+  // Of one letter, another is not near.
+  CHECK(nearest("d", {"x", "y"}).empty());
+  CHECK(nearest("d", {"x", "D", "dt"}) == std::vector<std::string>{"D"});
 }
 
 TEST_CASE("a slip is a letter or two, and no part of a word") {
