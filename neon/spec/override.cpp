@@ -13,6 +13,7 @@
 #include "neon/spec/notation.h"
 #include "neon/spec/search_range.h"
 #include "neon/spec/source.h"
+#include "neon/spec/unset_keys.h"
 
 namespace neon {
 
@@ -213,6 +214,19 @@ bool is_layer(Setting& root, const std::string& key) {
   return std::ranges::count(named, key, &Named::name) > 0 || layer_by_default_name(*layers, key);
 }
 
+// Whether a key that the spec leaves out may get parameters all the same, which then are all that it has: a key of the
+// top level whose value is plain parameters, or such a parameter of an object.
+bool may_be_added(const Setting& at, const Setting& inside, const std::string& key) {
+  constexpr std::string_view kOfTopLevel[] = {"class_weights", "normalize", "parallel"};
+  if (inside.path.empty()) return std::ranges::count(kOfTopLevel, key) > 0;
+  if (is_output(inside)) return key == "class_weights";
+  const Field* const parameter = parameter_of_class(class_of(at), key);
+  if (parameter && takes_objects(*parameter))
+    refuse(shown_path(inside), " has no '", key, "' yet; give its class first, as in --set ", at.path, ".", key,
+           "={NAME: {...}} (neon help ", parameter->type, " lists the names)");
+  return parameter != nullptr;
+}
+
 Setting& child(Setting& at, const Step& step, bool is_last, const std::string& option) {
   if (step.key.empty()) {
     Setting& list = is_object(at) && !at.path.empty() ? at.entries[0].value : at;
@@ -225,15 +239,15 @@ Setting& child(Setting& at, const Step& step, bool is_last, const std::string& o
   if (inside.is_list()) return item_called(inside, step.key);
   if (Setting* found = inside.find(step.key)) return *found;
   if (step.key == "config" && &inside != &at) return inside;
-  std::vector<std::string> keys = inside.keys();
+  std::vector<std::string> keys = inside.keys(), near = parameters_of_class(class_of(at));
   if (Setting* mapping = mapping_of(inside)) {
     if (Setting* found = mapping->find(step.key)) return *found;
     std::ranges::copy(mapping->keys(), std::back_inserter(keys));
   }
-  const bool gets_weights = step.key == "class_weights" && (inside.path.empty() || is_output(inside));
-  if (!is_last && !gets_weights)
+  std::ranges::copy(keys, std::back_inserter(near));
+  if (!is_last && (option.empty() || !may_be_added(at, inside, step.key)))
     refuse("there is no '", step.key, "' in ", shown_path(inside),
-           is_layer(at, step.key) ? text("; did you mean layers.", step.key) : did_you_mean(step.key, keys),
+           is_layer(at, step.key) ? text("; did you mean layers.", step.key) : did_you_mean(step.key, near),
            keys.empty() ? "" : text(" (keys: ", list_text(keys), ")"));
   inside.entries.push_back({step.key, {}, from_option(option)});
   inside.entries.back().value.path = inside.path.empty() ? step.key : text(inside.path, ".", step.key);

@@ -25,7 +25,8 @@ struct Override {
 // the object with that `name`, wherever it is nested, the only item of that class, or the layer of that default name,
 // Class_N. A key with a dot in it stands in double quotes. VALUE is YAML on one line, typed as in a file: 0.1, [3, 3],
 // {Gaussian: {scale: 0.01}}. As in neon 1.x, `config` may stand before a parameter, and optimizer.type is the class.
-// The last key may be new, since not every parameter is written; any other must be there.
+// The last key may be new, since not every parameter is written; any other must be there, unless its value is a map of
+// parameters and no object (layers[0].batch_norm.rho).
 // The root must have its paths. Problems are added; the root is changed only without a problem.
 void apply_override(Setting& root, const Override& given, Problems& problems);
 
