@@ -85,8 +85,7 @@ void inspect_graph(Inspected& out) {
   out.layout = layout_of(out.check);
   experiment.fit_batch(out.options, out.check.train_size);
   out.step = step_options(out.options, experiment.params);
-  check_balance(experiment.params.class_weights, experiment.params.draws_by_class(), out.layout);
-  check_class_weights(experiment.params.outputs, out.layout.targets);
+  check_keys_of_samples(experiment.params, out.layout);
   check_class_weights(experiment.params.class_weights, out.check);
   if (out.check.train_size > 0) check_batch(out.options, out.step, out.layout);
   out.layout.held = samples_there(out.check, out.check.train_size, out.step.batch);

@@ -21,9 +21,6 @@ Split evaluated_samples(const RunSetup& setup) {
   const Split& from = setup.data.train;
   const int64_t count = std::min(setup.experiment.params.train_metrics, from.size());
   if (count == 0) return out;
-  if (set_during_training(setup.data).split.size() == 0)
-    fail_about("train_metrics", "is part of an evaluation, but the data set has no test samples; validation: N keeps ",
-               "training samples apart for it");
   const bool streamed = from.reader || from.rows;
   out.stays_on_host = from.stays_on_host;
   const bool of_one_row = from.targets.empty() || from.targets.shape()[0] == from.size();

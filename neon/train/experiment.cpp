@@ -340,6 +340,9 @@ void plan_callbacks(const Experiment& experiment, bool evaluates, RunPlan& plan)
     plan.messages.push_back(
         "note: metrics are not computed, as the data set has no test samples; validation: N keeps "
         "training samples apart for it");
+  if (!evaluates && experiment.params.train_metrics > 0)
+    fail_about("train_metrics", "is part of an evaluation, but the data set has no test samples; validation: N keeps ",
+               "training samples apart for it");
   for (const auto& callback : experiment.params.callbacks)
     if (callback->needs_evaluation() && !evaluates)
       fail_about(

@@ -223,8 +223,8 @@ void check_last_batch(const RunOptions& options, const StepGraph& full, int64_t 
 // come to none. Steps are counted from the begin of each phase.
 std::vector<std::string> check_steps(const Experiment& experiment, const StepOptions& options, int64_t epochs,
                                      int64_t steps_per_epoch);
-// Plans the run as the callbacks ask; throws a config error where one needs an evaluation and the run has none, or
-// does not fit the run.
+// Plans the run as the callbacks ask; throws a config error where one, or train_metrics, needs an evaluation and the
+// run has none, or where one does not fit the run.
 void plan_callbacks(const Experiment& experiment, bool evaluates, RunPlan& plan);
 
 // Shapes and types of loaded data as the graphs need them.

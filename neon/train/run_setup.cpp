@@ -15,11 +15,8 @@ RunSetup::RunSetup(Experiment& experiment_, Data data_, RunOptions options_, Ran
   experiment.fit_batch(options, layout.train_size);
   step = step_options(options, params);
   check_batch(options, step, layout);
-  check_balance(params.class_weights, params.draws_by_class(), layout);
-  check_class_weights(params.outputs, layout.targets);
+  check_keys_of_samples(params, layout);
   check_target_range(experiment, data, layout);
-  if (params.reset_period > 0 && !layout.streams)
-    fail_about("reset_period", "is for samples that are pieces of streams, whose states layers carry on; leave it out");
   epochs = options.epochs.value_or(params.epochs);
   if (rank().ranks > 1) check_trains_on_several(experiment);
   steps_per_epoch = (layout.train_size + step.batch - 1) / step.batch;
@@ -39,6 +36,13 @@ RunSetup::RunSetup(Experiment& experiment_, Data data_, RunOptions options_, Ran
   GpuModule& module = *gpu_module(why_not);
   device_name = module.devices()[size_t(options.device_id)].name;
   cuda = text("CUDA ", cuda_version(), " with a driver ", module.driver_version());
+}
+
+void check_keys_of_samples(const ExperimentParams& params, const DataLayout& layout) {
+  check_balance(params.class_weights, params.draws_by_class(), layout);
+  check_class_weights(params.outputs, layout.targets);
+  if (params.reset_period > 0 && !layout.streams)
+    fail_about("reset_period", "is for samples that are pieces of streams, whose states layers carry on; leave it out");
 }
 
 void check_trains_on_several(const Experiment& experiment) {

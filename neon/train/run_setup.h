@@ -60,6 +60,9 @@ struct RunSetup {
   DeviceOptions device(const Position& position, Listener& listener) const;
 };
 
+// Throws a config error for keys that do not fit the samples: weights and draws of classes, and when streams begin
+// anew.
+void check_keys_of_samples(const ExperimentParams& params, const DataLayout& layout);
 // Throws a config error for what one process alone trains.
 void check_trains_on_several(const Experiment& experiment);
 

@@ -35,6 +35,25 @@ class Specs(Case):
         self.refused(2, self.spec(""), says="s.yaml")
         self.refused(2, self.spec(IRIS.split("layers")[0] + "layers: []\n" + IRIS[IRIS.index("cost"):]), says="layers")
 
+    def test_check_refuses_what_a_run_refuses(self):
+        spec = self.spec()
+        for given, says in ((["reset_period=2"], "reset_period: is for samples that are pieces of streams"),
+                            (["train_metrics=3", "dataset.test=0"], "train_metrics: is part of an evaluation, but the data set has no test samples")):
+            options = [word for one in given for word in ("--set", one)]
+            for verb in [], ["check"]:
+                self.refused(2, *verb, spec, *options, says=says)
+
+    def test_paths_of_set_through_keys_that_the_spec_leaves_out(self):
+        spec = self.spec()
+        resolved = lambda given: self.neon("check", "--resolved", spec, "--set", given).out
+        self.assertEqual(resolved("layers[0].batch_norm.rho=0.5"), resolved("layers[0].batch_norm={rho: 0.5}"))
+        self.assertEqual(resolved("parallel.batch_norm=all"), resolved("parallel={batch_norm: all}"))
+        for given, says in (("layers[0].batch_norm.roh=0.5", "layers[0].Affine.batch_norm: unknown key 'roh'; did you mean rho?"),
+                            ("layers[0].bach_norm.rho=0.5", "there is no 'bach_norm' in layers[0].Affine; did you mean batch_norm?"),
+                            ("optimizer.schedule.decay=1", "has no 'schedule' yet; give its class first, as in --set optimizer.schedule={NAME: {...}} (neon help schedule"),
+                            ("layers[0].bias.value=1", "layers[0].Affine has no 'bias' yet; give its class first")):
+            self.refused(2, "check", spec, "--set", given, says=says)
+
     def test_zero_epochs(self):
         self.refused(2, self.spec(epochs="0"), says=["s.yaml", "epochs", "0 is not in [1, 1e+09]"])
 
