@@ -76,8 +76,9 @@ std::vector<TrainedPhase> phases_of(const std::vector<PhaseParams>& params, cons
   const Setting* const list = root.find("phases");
   for (size_t i = 0; i < params.size(); ++i) {
     const Setting& where = list && list->is_list() && i < list->items.size() ? list->items[i] : root;
-    if (params[i].name.empty() || printable(params[i].name) != params[i].name ||
-        params[i].name.find('/') != std::string::npos)
+    const bool given = !where.is_map() || where.find("name");  // a missing name is a problem already
+    if (given && (params[i].name.empty() || printable(params[i].name) != params[i].name ||
+                  params[i].name.find('/') != std::string::npos))
       problems.add(where, text("the phase's name is ", in_quotes(params[i].name), "; expected letters without '/'"));
     if (std::ranges::count(out, params[i].name, &TrainedPhase::name))
       problems.add(where, text("two phases are named ", in_quotes(params[i].name)));
