@@ -64,9 +64,11 @@ int run_export(const CommandLine& line) {
   const VerbOptions& of = line.of_verb;
   const std::string path = checkpoint_operand(line, kNetFiles), given = line.run().output_file;
   const OpenedRun opened = open_checkpoint(line, path);
-  if (of.npz + of.csv + !of.onnx.empty() != 1)
-    fail(ErrorKind::config,
-         "neon export needs one of --npz, --csv and --onnx FILE; usage: ", usage_of(*find_verb(line.verb)));
+  const int forms = of.npz + of.csv + !of.onnx.empty();
+  if (forms != 1)
+    fail(ErrorKind::config, "neon export takes one of --npz, --csv and --onnx FILE, and ",
+         forms == 0 ? "none is given" : text(forms, " are given; leave out all but one"),
+         "; usage: ", usage_of(*find_verb(line.verb)));
   if (!of.onnx.empty()) return export_onnx(line, opened, path);
   const std::string beside = std::filesystem::path(path).replace_extension(of.npz ? ".npz" : ".csv").string();
   const std::string to = given.empty() ? beside : given;

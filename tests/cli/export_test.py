@@ -78,8 +78,8 @@ class Export(support.Case):
 
     def test_what_is_refused(self):
         self.neon("-e", "1", "-s", "m.safetensors", self.spec())
-        self.refused(2, "export", "m.safetensors", says="needs one of --npz, --csv and --onnx FILE")
-        self.refused(2, "export", "m.safetensors", "--npz", "--csv", says="needs one of")
+        self.refused(2, "export", "m.safetensors", says="takes one of --npz, --csv and --onnx FILE, and none is given")
+        self.refused(2, "export", "m.safetensors", "--npz", "--csv", says="and 2 are given; leave out all but one")
         self.write("m.npz", "mine")
         self.refused(3, "export", "m.safetensors", "--npz", says="m.npz exists; give another name, remove it, or give --overwrite")
         self.assertEqual(self.read("m.npz"), b"mine")

@@ -246,7 +246,7 @@ class Onnx(support.Case):
 
     def test_what_is_refused(self):
         self.neon("-r", "1", "-e", "1", "-s", "m.safetensors", self.spec())
-        self.refused(2, "export", "m.safetensors", "--onnx", "n.onnx", "--npz", says="needs one of --npz, --csv and --onnx FILE")
+        self.refused(2, "export", "m.safetensors", "--onnx", "n.onnx", "--npz", says="takes one of --npz, --csv and --onnx FILE, and 2 are given; leave out all but one")
         self.refused(2, "export", "m.safetensors", "--onnx", "n.onnx", "-o", "x", says="leave -o out")
         self.write("mine.onnx", "mine")
         self.refused(3, "export", "m.safetensors", "--onnx", "mine.onnx", says="mine.onnx exists")
