@@ -135,15 +135,15 @@ std::string other_images(const OpenedRun& opened, const std::string& path) {
 }  // namespace
 
 CommandLine line_for_data(const CommandLine& line, const OpenedRun& opened, const std::string& path) {
+  std::error_code ignored;
+  const bool pattern = path.find_first_of("*{") != path.npos;
+  if (!pattern && !std::filesystem::exists(path, ignored))
+    fail(ErrorKind::data, path, ": there is no such file or folder", nearest_file(path));
   DataOverrides overrides(line, opened);
   const Field* const place = overrides.field("path");
   if (!place)
     fail(ErrorKind::config, path, ": the net was trained with the data set ", overrides.name(),
          ", which is read from no single file or folder; ", other_set(opened.run.meaning, path));
-  std::error_code ignored;
-  const bool pattern = path.find_first_of("*{") != path.npos;
-  if (!pattern && !std::filesystem::exists(path, ignored))
-    fail(ErrorKind::data, path, ": there is no such file or folder", nearest_file(path));
   if (std::string images = other_images(opened, path); !images.empty()) {
     CommandLine out = line;
     out.overrides.insert(out.overrides.begin(), std::move(images));

@@ -373,6 +373,8 @@ class Evaluate(Case):
     def test_refusals(self):
         self.train_trees()
         self.refused(3, "eval", "m", "t.csw", says=["t.csw: there is no such file or folder", "t.csv"])
+        self.neon("-e", "1", "-s", "iris", self.spec(name="iris.yaml"))
+        self.refused(3, "eval", "iris", "t.csw", says=["t.csw: there is no such file or folder", "t.csv"])
         self.refused(2, "eval", "m", "t.csv", "t.csv", says=["one operand too many", "usage: neon eval [CHECKPOINT [DATA]]"])
         self.refused(2, "eval", "m", "", says="operand is empty")
         self.write("book.txt", "to be or not to be " * 40)
