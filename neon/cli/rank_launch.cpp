@@ -143,9 +143,18 @@ class Launch {
       if (record(k).ended) continue;
       // It could say nothing more.
       const int signal = WIFSIGNALED(rank.status) ? WTERMSIG(rank.status) : 0;
-      if (signal && signal == asked_to_stop) continue;
+      if (signal && signal == asked_to_stop) {
+        stop_others();
+        continue;
+      }
       note_end(k, signal ? exit_code(ErrorKind::failed) : WEXITSTATUS(rank.status), words_of_end(rank, signal));
     }
+  }
+
+  // Ctrl-C goes to each process of a terminal, and ends a rank that is not ready for it. Others would wait in vain.
+  void stop_others() {
+    board_->lost = 1;
+    stopped_at_once_ = true;
   }
 
   std::string words_of_end(const RankProcess& rank, int signal) const {
@@ -239,9 +248,13 @@ class Launch {
   void end_lost() {
     if (!board_->lost) return;
     if (lost_at_ == 0) lost_at_ = now_seconds();
-    bool wait = true;
-    for (int k = 0; k < count(); ++k) wait = wait && (!ranks_[size_t(k)].runs || record(k).waiting);
-    if (now_seconds() > lost_at_ + (wait ? kGraceOfWaiting : kGrace)) end_all();
+    bool wait = true, saves = false;
+    for (int k = 0; k < count(); ++k) {
+      wait = wait && (!ranks_[size_t(k)].runs || record(k).waiting);
+      saves = saves || (ranks_[size_t(k)].runs && record(k).alone && stopped_at_once_);
+    }
+    const double grace = wait ? kGraceOfWaiting : saves ? alone_patience_ : kGrace;
+    if (now_seconds() > lost_at_ + grace) end_all();
   }
 
   int tell() const {

@@ -51,8 +51,10 @@ void install(int signal, const struct sigaction& action, struct sigaction& earli
 
 }  // namespace
 
-SignalGuard::SignalGuard() {
+SignalGuard::SignalGuard(const Ranks* ranks) {
   received = 0, received_at = 0;
+  // A rank that stopped by its own signal would no longer take part in what the others exchange.
+  has_ranks = ranks != nullptr, agreed = 0;
   struct sigaction action {};
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
@@ -80,7 +82,6 @@ int64_t agree_on_signals(Ranks& ranks, int64_t most) {
     signal = std::max(signal, int(all[k]));
     most = std::min(most, int64_t(all[k + 1]));
   }
-  has_ranks = true;
   agreed = signal;
   return signal ? 0 : most;
 }

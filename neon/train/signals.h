@@ -6,10 +6,11 @@ namespace neon {
 
 class Ranks;
 
-// Installs the handlers for the life of this object; the former ones come back with its end.
+// Installs the handlers for the life of this object; the former ones come back with its end. With `ranks`, which may be
+// null, stop_signal() is 0 until the ranks have agreed.
 class SignalGuard {
  public:
-  SignalGuard();
+  explicit SignalGuard(const Ranks* ranks = nullptr);
   ~SignalGuard();
   SignalGuard(const SignalGuard&) = delete;
 };

@@ -83,7 +83,7 @@ bool Trainer::finished() const {
 }
 
 RunResult Trainer::run(const std::function<void()>& settled) try {
-  const auto signals = signals_ ? std::move(signals_) : std::make_unique<SignalGuard>();
+  const auto signals = signals_ ? std::move(signals_) : std::make_unique<SignalGuard>(setup_.ranks);
   const Position& at = start_.position;
   const double seconds_before = at.seconds;
   started_ = now_seconds();

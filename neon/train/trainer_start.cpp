@@ -236,7 +236,7 @@ void Trainer::open_files() {
   if (evaluations_->any()) plan.attributes.push_back({"", "evaluated", std::string(evaluations_->set_name())});
   if (checkpoints_.wanted()) check_names(options);
   // A signal must not leave behind the files that are made from here on.
-  if (checkpoints_.wanted() || writes_metrics) signals_ = std::make_unique<SignalGuard>();
+  if (checkpoints_.wanted() || writes_metrics || setup_.ranks) signals_ = std::make_unique<SignalGuard>(setup_.ranks);
   checkpoints_.claim(variables_);
   report_.messages(plan.messages);
   report_.messages(notes);

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Ranks that hang or die before the first step end the run, and so does a signal."""
+"""Ranks that hang or die before the first step end the run, and so does a signal; one right before it saves once."""
 import os
 import signal
 import time
@@ -13,6 +13,17 @@ def is_rank(process):
     """Whether it has become a process of its own; until then whoever starts it waits for that."""
     with open(f"/proc/{process}/environ", "rb") as file:
         return b"NEON_RANK=" in file.read()
+
+
+def takes_signals(process):
+    """Whether the process has a handler of SIGINT."""
+    with open(f"/proc/{process}/status", encoding="ascii") as file:
+        (caught,) = [int(line.split()[1], 16) for line in file if line.startswith("SigCgt:")]
+    return bool(caught >> (signal.SIGINT - 1) & 1)
+
+
+# Ranks make a large metrics file once they take signals, so the first step comes some tenths of a second later.
+SLOW_START = LONG.replace("epochs: 1000000", "epochs: 20000") + "callbacks: [Hist: {tensors: [W, dW]}]\n"
 
 
 class StartOfRanks(Case):
@@ -68,6 +79,35 @@ class StartOfRanks(Case):
         child.send_signal(signal.SIGTERM)
         self.assertEqual(self.ended(child, seconds=3)[0], 128 + signal.SIGTERM)
         self.assertFalse([each for each in ids if os.path.exists(f"/proc/{each}")])
+
+    def interrupted(self, wait):
+        """Ctrl-C in a terminal, whose processes all get the signal, when wait() returns; the run's exit code and words."""
+        child = self.start("-b", "cpu", "-r", "3", "-m", "2", "-s", "m.safetensors", "-o", "m.h5", "--overwrite", self.spec(SLOW_START),
+                           start_new_session=True)
+        self.addCleanup(child.kill)
+        ids = []
+        while len(ids) < 2 or not is_rank(ids[-1]):
+            ids = children(child.pid)
+        wait(ids)
+        os.killpg(child.pid, signal.SIGINT)
+        code, _, err = self.ended(child, seconds=10)
+        self.assertFalse([each for each in ids if os.path.exists(f"/proc/{each}")])
+        return code, err
+
+    def test_ctrl_c_right_before_the_first_step_saves_once(self):
+        def until_both_take_signals(ids):
+            while not all(map(takes_signals, ids)):
+                time.sleep(0.001)
+        code, err = self.interrupted(until_both_take_signals)
+        self.assertEqual((code, [line for line in err.splitlines() if line.startswith("neon: ")]), (128 + signal.SIGINT, []))
+        self.neon("eval", "-b", "cpu", "m.safetensors")
+
+    def test_ctrl_c_at_any_time_of_the_start_ends_all(self):
+        """One rank may be ready to take signals before the other."""
+        for k in range(16):
+            code, err = self.interrupted(lambda ids: time.sleep(0.015 * k))
+            self.assertEqual((code, [line for line in err.splitlines() if line.startswith("neon: ")]),
+                             (128 + signal.SIGINT, []), k)
 
     def test_a_rank_that_is_killed_before_the_first_step_is_named(self):
         for rank in 0, 1:
