@@ -339,9 +339,7 @@ void MetricsFile::flush() {
   s.failing = !reason.empty();
 }
 
-void MetricsFile::tick() {
-  if (Clock::now() - state_->flushed >= kFlushEvery) flush();
-}
+bool MetricsFile::flush_due() const { return Clock::now() - state_->flushed >= kFlushEvery; }
 
 void MetricsFile::close(RunStatus status) {
   State& s = *state_;

@@ -129,7 +129,7 @@ class MetricsFile {
   // Hands everything set so far to the operating system: it survives the process. Call it before a
   // checkpoint is saved, so that the file never lags behind the checkpoint.
   void flush();
-  void tick();                   // flush, at most once a second
+  bool flush_due() const;        // whether a second has passed since the last one
   void close(RunStatus status);  // sets the status, flushes, and waits for the disk
 
   // After close(): whether the file under its name holds the values.

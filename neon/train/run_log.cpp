@@ -105,10 +105,7 @@ RunLog::RunLog(const RunOptions& options, const Experiment& experiment, RunPlan&
   file_->flush();
 }
 
-void RunLog::step(int64_t step, double cost) {
-  file_->set("cost/train", step, cost);
-  file_->tick();
-}
+void RunLog::step(int64_t step, double cost) { file_->set("cost/train", step, cost); }
 
 void RunLog::player(int64_t step, double cost) { file_->set("cost/generator", step, cost); }
 

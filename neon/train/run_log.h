@@ -20,6 +20,7 @@ class RunLog {
   void epoch(const Position& position, const MeanCosts& costs, double rate, double seconds);
   void evaluation(int64_t epoch, const std::map<std::string, double>& results, double seconds);
   MetricsFile& file() { return *file_; }
+  bool flush_due() const { return file_->flush_due(); }
   void flush() { file_->flush(); }
   void close(RunStatus status);
   std::vector<std::string> take_messages() { return file_->take_messages(); }

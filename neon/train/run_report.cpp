@@ -41,22 +41,27 @@ void RunReport::log_settings(uint64_t seed) {
 }
 
 void RunReport::open_metrics_file(RunPlan& plan, int64_t eval_freq, const Position& position) {
+  const WorkAlone alone(setup_.ranks);
   log_ = std::make_unique<RunLog>(setup_.options, setup_.experiment, plan, eval_freq, position);
 }
 
 void RunReport::open_results(const std::string& set, const Position& position) {
+  const WorkAlone alone(setup_.ranks);
   results_ = std::make_unique<ResultsTable>(join_path(setup_.options.run_folder, kResultsFile), setup_.experiment, set,
                                             position);
   if (!results_->damage().empty()) message(results_->damage());
 }
 
 void RunReport::close_metrics_file(RunStatus status) {
+  const WorkAlone alone(setup_.ranks);
   if (const std::string warning = results_ ? results_->flush() : ""; !warning.empty()) message(warning);
   if (log_) log_->close(status);
 }
 
 void RunReport::flush_metrics_file() {
-  if (log_) log_->flush();
+  if (!log_) return;
+  const WorkAlone alone(setup_.ranks);
+  log_->flush();
 }
 
 void RunReport::take_metrics_messages() {
@@ -77,6 +82,7 @@ void RunReport::begin_steps(const Position& position, double waited) {
 
 void RunReport::step(int64_t step, double cost) {
   if (log_) log_->step(step, cost);
+  if (log_ && log_->flush_due()) flush_metrics_file();
   recent_cost_ = recent_cost_ ? 0.9 * *recent_cost_ + 0.1 * cost : cost;
 }
 
@@ -135,6 +141,7 @@ void RunReport::epoch_metrics(const Position& position, const MeanCosts& costs, 
                               const std::map<std::string, double>& results) {
   if (log_) log_->epoch(position, costs, rate, position.epoch_seconds);
   if (!results_) return;
+  const WorkAlone alone(setup_.ranks);
   if (const std::string warning = results_->add(position, costs, rate, position.epoch_seconds, results);
       !warning.empty())
     message(warning);

@@ -195,6 +195,14 @@ class MpiFaults(MpiCase):
         self.assertEqual(code, 1, err)
         self.assertRegex(err, r"neon: rank 0 of 2 \(.*, CPU\) has not answered for \d+ seconds")
 
+    def test_a_disk_that_keeps_the_files_of_a_run_waiting_has_the_time_of_work_alone(self):
+        """Others wait 8 seconds for a rank, and 2 for one that works alone, as NEON_ALONE_SECONDS says."""
+        del self.environment["NEON_NO_RUN_FOLDER"]
+        environment = {"NEON_ALONE_SECONDS": "2", "LD_PRELOAD": STOP_AT_OPEN, "STOP_AT": "results.csv"}
+        code, _, err = self.ended(self.start("-b", "cpu", "-r", "3", "-m", "2", self.spec(NUMBERS), environment=environment))
+        self.assertEqual(code, 1, err)
+        self.assertRegex(err, r"neon: rank 0 of 2 \(.*, CPU\) has not answered for 2 seconds")
+
     def test_a_rank_that_hangs_is_named_whoever_finds_it(self):
         """Rank 0, which speaks for all, has waited for long before and has more patience than rank 1."""
         child = self.started(3)
