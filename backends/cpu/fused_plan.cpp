@@ -19,12 +19,14 @@ bool Walk::uniform(int64_t stride) const {
 
 namespace {
 
-constexpr int64_t kTileBytes = 4096;                            // of a register, where the domain allows
-constexpr int64_t kOuterTileBytes = 32768;                      // whole columns take more
-constexpr int64_t kCacheBytes = 65536, kLeastPartBytes = 8192;  // of full registers; of one
-constexpr int64_t kPartsOfSteps = 4;                            // of a tile
-constexpr int64_t kColumnsOfSamples = 64;                       // of a tile, where columns have steps
-constexpr int64_t kWidestTallTile = 512;                        // columns; with more, rows of a tile would be too few
+constexpr int64_t kTileBytes = 4096;                             // of a register, where the domain allows
+constexpr int64_t kOuterTileBytes = 32768;                       // whole columns take more
+constexpr int64_t kCacheBytes = 65536, kLeastPartBytes = 8192;   // of full registers; of one
+constexpr int64_t kPartsOfSteps = 4;                             // of a tile
+constexpr int64_t kColumnsOfSamples = 64;                        // of a tile, where columns have steps
+constexpr int64_t kWidestTallTile = 512, kNarrowTallTile = 256;  // columns; with more, rows of a tile would be too few
+constexpr int64_t kWidestReadInPlace = 1280;                     // columns; their numbers share the cache with rows
+constexpr int64_t kLeastTallRows = 16;                           // of a tile, whose sums are read again
 
 // The loop of an op whose inputs in `mask` are single numbers; null if no such loop exists.
 template <typename R>
@@ -168,15 +170,24 @@ class Planner {
     const int64_t most = kOuterTileBytes / int64_t(sizeof(R));
     plan_.of_samples = adds_up_samples();
     plan_.of_steps = context_.lowered.graph.sequences > 0 && !plan_.of_samples && !has_argmax();
-    plan_.tile_columns = plan_.columns <= kWidestTallTile ? plan_.columns : kWidestTallTile / 2;
+    const int64_t widest = !plan_.of_steps && reads_in_place() ? kWidestReadInPlace : kWidestTallTile;
+    plan_.tile_columns = plan_.columns <= widest ? plan_.columns : kNarrowTallTile;
     if (plan_.of_samples) plan_.tile_columns = std::min(plan_.columns, kColumnsOfSamples);
     plan_.tile_rows = most / std::max<int64_t>(plan_.of_samples ? kColumnsOfSamples : plan_.tile_columns, 1);
     if (plan_.of_steps) return cut_steps();
     plan_.tall = is_tall();
+    plan_.tile_rows = std::max(plan_.tile_rows, kLeastTallRows);
     if (plan_.tall) return;
     plan_.tile_rows = plan_.rows_of_stack();
     const int64_t columns = most / std::max<int64_t>(plan_.tile_rows, 1);
     plan_.tile_columns = std::min(std::max<int64_t>(columns / 16 * 16, 16), plan_.columns);
+  }
+
+  // Whether whole rows are read from memory as they are, not copied or converted to a buffer first.
+  bool reads_in_place() const {
+    return std::ranges::none_of(plan_.registers, [](const RegisterPlan<R>& reg) {
+      return reg.kind == Instruction::Kind::load && reg.reach == Reach::full && !reg.load.native;
+    });
   }
 
   // Whether the same steps of all samples are added up. Their number, which padding changes, is among the columns.

@@ -2,6 +2,7 @@
 // loops in double.
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <set>
 
 #include "backends/cpu/fused_plan.h"
 #include "backends/graph/expression.h"
@@ -115,17 +116,33 @@ double worst_difference(const WalkedNet& net) {
   return worst;
 }
 
-// How often each walk is taken in the passes of a net's kernels.
-std::map<elementwise::Columns<float>::Walk, int> walks(const WalkedNet& net) {
+// Calls visit(plan) for each part of a net's kernels.
+template <typename Visit>
+void each_plan(const WalkedNet& net, Visit&& visit) {
   WalkedGraph made(net, true);
   const Lowered lowered = lower(made.graph, {.passes = kCpuPasses});
   cpu::Context context(lowered, 1);
-  std::map<elementwise::Columns<float>::Walk, int> out;
   for (const LoweredKernel& kernel : lowered.kernels)
     if (kernel.fused)
-      for (const Segment& segment : kernel.fused->segments)
-        for (const auto& bodies : cpu::plan_segment<float>(segment, context).bodies)
-          for (const auto& body : bodies) ++out[body.walk];
+      for (const Segment& segment : kernel.fused->segments) visit(cpu::plan_segment<float>(segment, context));
+}
+
+// How often each walk is taken in the passes of a net's kernels.
+std::map<elementwise::Columns<float>::Walk, int> walks(const WalkedNet& net) {
+  std::map<elementwise::Columns<float>::Walk, int> out;
+  each_plan(net, [&](const auto& plan) {
+    for (const auto& bodies : plan.bodies)
+      for (const auto& body : bodies) ++out[body.walk];
+  });
+  return out;
+}
+
+// The columns of a tile of tall columns.
+std::set<int64_t> columns_of_tiles(const WalkedNet& net) {
+  std::set<int64_t> out;
+  each_plan(net, [&](const auto& plan) {
+    if (plan.tall) out.insert(plan.tile_columns);
+  });
   return out;
 }
 
@@ -138,6 +155,19 @@ TEST_CASE("batch norm by walks over columns is that of loops in double") {
         INFO(row << " of " << columns << " columns, with an addend: " << joined);
         CHECK(worst_difference({row, columns, joined}) < 2e-4);
       }
+}
+
+TEST_CASE("batch norm of more columns than a tile takes whole is that of loops in double") {
+  CHECK(worst_difference({"relu", 1300, true}) < 2e-4);
+  CHECK(worst_difference({"relu", 1300, true, 100, DType::f64}) < 1e-9);
+}
+
+TEST_CASE("tiles of tall columns take whole rows where no copy is needed then") {
+  for (int64_t columns : {96, 512, 513, 960, 1280}) CHECK(columns_of_tiles({"relu", columns}) == std::set{columns});
+  CHECK(columns_of_tiles({"relu", 1281}) == std::set<int64_t>{256});
+  WalkedNet converted{"relu", 513};
+  converted.dtype = DType::bf16;
+  CHECK(columns_of_tiles(converted) == std::set<int64_t>{256});
 }
 
 TEST_CASE("walks over columns lose no variance at a large mean, and keep to f64") {
