@@ -207,9 +207,10 @@ int run_simulation(const CommandLine& line) {
   const TimedStep& alone = simulation.step_of(1);
   const double one = mean_step(alone, 1, links).seconds;
   const double rate = double(simulation.whole_batch(1)) / one;
-  print_result(text(name_of(alone.dtype), ", kernels timed on ", alone.device, "; links of ", links.bandwidth * 1e-9,
-                    " GB/s and ", links.latency * 1e6, " us in hosts of ", links.host_devices, " devices, of ",
-                    links.network_bandwidth * 1e-9, " GB/s and ", links.network_latency * 1e6,
+  print_result(text(name_of(alone.dtype), ", kernels timed on ", alone.device, "; links of ",
+                    formatted("%g GB/s and %g", links.bandwidth * 1e-9, links.latency * 1e6), " us in hosts of ",
+                    links.host_devices, " devices, of ",
+                    formatted("%g GB/s and %g", links.network_bandwidth * 1e-9, links.network_latency * 1e6),
                     " us between hosts, kernels ", links.slowdown, " times as long beside an exchange"));
   std::string rows = "devices    batch    step, ms   exchanges, ms   waited, ms     samples/s   of as many alone\n";
   rows += formatted("%7d %8lld %11.4f %15.4f %12.4f %13.0f %18.3f\n", 1, (long long)simulation.whole_batch(1),

@@ -43,6 +43,8 @@ class Simulation(Case):
             self.assertLess(abs(rate / (batch / milliseconds * 1e3) - 1), 0.01)
             self.assertLess(abs(share - rate / (devices * each[0][5])), 0.01)
         self.assertIn("exchange of kernel", said)
+        self.assertIn("links of 1 GB/s and 100 us in hosts of 8 devices, of 50 GB/s and 10 us between hosts",
+                      self.rows(spec, "--devices", "2", "--link", "1", "--latency", "100")[1])
 
     def test_a_step_is_the_mean_of_those_for_one_update(self):
         """With slow messages a step takes their time: the one of the cost in every step, that of the gradients once."""
