@@ -154,7 +154,7 @@ TEST_CASE("series that give no windows") {
   CHECK(refused("Windows", {{"path", series}, {"ignore", "[day]"}, {"steps", "3"}, {"validation", "0.05"}}) ==
         "config: " + series + ": of its 20 rows, 1 is left for the validation part; a sample and its targets take 4");
   CHECK(refused("Windows", {{"path", series}, {"columns", "[w]"}}) ==
-        "config: columns: " + series + " has no column 'w'; did you mean x or y or z? (it has 'day', 'x', 'y', 'z')");
+        "config: columns: " + series + " has no column 'w' (it has 'day', 'x', 'y', 'z')");
   CHECK(refused("Windows", {{"path", series}, {"columns", "[x]"}, {"ignore", "[x]"}}) ==
         "config: columns: 'x' is to be ignored, too; leave it out of one of them");
   CHECK(refused("Windows", {{"path", series}, {"columns", "[x, x]"}}) == "config: columns: column 'x' is named twice");
