@@ -339,7 +339,8 @@ void CsvRows::read_cell(CsvReader& reader, size_t column, Part& part, const Tabl
     Part::Odd& odd = part.odd[column];
     if (odd.count++ == 0) odd.first = cell.at + part.shift;
   } else {
-    fail_at_cell(reader, cell, column, table, "; the kind category, under columns, takes texts");
+    fail_at_cell(reader, cell, column, table,
+                 "; mend the cell, or train with the kind category for this column, under columns");
   }
 }
 

@@ -138,7 +138,7 @@ TEST_CASE("what is wrong in a CSV file is said with file, line and column") {
   CHECK_THAT(error("x,y,k\nyes,2,a\nno,3,b\n,3,b\n", refusing),
              Catch::StartsWith("a.csv:4:1: column 'x': no value stands here, found ''; fill in"));
   CHECK_THAT(error("x,y,k\n1,2,a\n3,red,b\n", numbers),
-             Catch::StartsWith("a.csv:3:3: column 'y': expected a number, found 'red'; the kind category"));
+             Catch::StartsWith("a.csv:3:3: column 'y': expected a number, found 'red'; mend the cell"));
   CHECK_THAT(error("x,y,k\n1,nan,a\n", refusing),
              Catch::StartsWith("a.csv:2:3: column 'y': expected a number, found 'nan'; fill in"));
   CHECK(error("x,y,k\n1,inf,a\n") ==
@@ -152,7 +152,7 @@ TEST_CASE("what is wrong in a CSV file is said with file, line and column") {
   const Data data = make("CSV", {{"path", small}})->load(offline());
   CHECK((data.train.size() + data.test.size() == 6 && data.classes == 0));
   CHECK_THAT(error("x,y,k\n1,0x10,a\n", numbers),
-             Catch::StartsWith("a.csv:2:3: column 'y': expected a number, found '0x10'; the kind category"));
+             Catch::StartsWith("a.csv:2:3: column 'y': expected a number, found '0x10'; mend the cell"));
   CHECK_THAT(error("x,y,k\n1,2,a\n3,4\n"), Catch::StartsWith("a.csv:3:3: this row has 2 cells, the first row 3"));
   CHECK_THAT(error("x,x,k\n1,2,a\n"), Catch::StartsWith("a.csv:1:3: two columns are named 'x'; rename one of them"));
   CHECK_THAT(error("x,y,k\n1,2,\n"), Catch::StartsWith("a.csv:2:5: the target is empty"));
