@@ -2,6 +2,7 @@
 // the last step back, side by side.
 #include "layers/cells.h"
 #include "layers/default_init.h"
+#include "transforms/parts.h"
 
 namespace neon {
 
@@ -19,8 +20,7 @@ Expr half(LayerContext& context, Expr x, int64_t which) {
   if (2 * count != x.shape()[2])
     fail(ErrorKind::config, "split_inputs is for the two halves of a layer that reads both directions; the input has ",
          x.shape()[2], " features, which is odd");
-  const Expr y =
-      context.expr(context.graph.add("slice", {x}, {{"axis", int64_t(2)}, {"first", which * count}, {"count", count}}));
+  const Expr y = part(x, 2, which * count, count);
   context.mark_sequence(y, x);
   return y;
 }
@@ -33,7 +33,7 @@ Expr both(LayerContext& context, const Cells& cells, const Directions& how, Expr
   backward.reverse = true;
   const Expr a = states_of(context, forward, split ? half(context, x, 0) : x);
   const Expr b = states_of(context, backward, split ? half(context, x, 1) : x);
-  const Expr y = how.bi_sum ? a + b : context.expr(context.graph.add("concat", {a, b}, {{"axis", int64_t(2)}}));
+  const Expr y = how.bi_sum ? a + b : beside({a, b}, 2);
   context.mark_sequence(y, x);
   return y;
 }

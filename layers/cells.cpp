@@ -3,6 +3,7 @@
 #include "backends/graph/op.h"
 #include "backends/graph/recurrent.h"
 #include "layers/linear.h"
+#include "transforms/parts.h"
 
 namespace neon {
 
@@ -94,8 +95,7 @@ Expr inputs_of_gates(LayerContext& context, const Cells& cells, Expr x) {
 // states (N,T,H) -> (N,H), the state of the step that was taken last
 Expr last_step(Expr states, bool reverse) {
   const Shape& shape = states.shape();
-  const Attributes last = {{"axis", int64_t(1)}, {"first", reverse ? 0 : shape[1] - 1}, {"count", int64_t(1)}};
-  return reshape({states.graph(), states.graph().add("slice", {states}, last)}, {shape[0], shape[2]});
+  return reshape(part(states, 1, reverse ? 0 : shape[1] - 1), {shape[0], shape[2]});
 }
 
 }  // namespace

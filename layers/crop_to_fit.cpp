@@ -1,6 +1,7 @@
 // CropToFit: the middle of an image, of the size of another, as a U-Net without padding needs it (Ronneberger et al.
 // 2015).
 #include "layers/images.h"
+#include "transforms/parts.h"
 
 namespace neon {
 
@@ -27,9 +28,7 @@ struct CropToFit : Parametrized<Layer, NoParams> {
         fail(ErrorKind::config,
              "CropToFit cuts the first input to the size of the second, which is larger here: ", both(context, inputs),
              "; exchange the two");
-      if (more > 0)
-        x = context.expr(
-            context.graph.add("slice", {x}, {{"axis", int64_t(axis)}, {"first", more / 2}, {"count", size}}));
+      if (more > 0) x = part(x, axis, more / 2, size);
     }
     return x;
   }

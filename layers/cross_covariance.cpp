@@ -2,6 +2,7 @@
 // groups of features have in common, 1/2 sum over i, j of C_ij^2. C_ij is the covariance over the batch of feature i of
 // the first group and feature j of the second, divided by the number of samples.
 #include "layers/rank_sums.h"
+#include "transforms/parts.h"
 
 namespace neon {
 
@@ -17,10 +18,6 @@ struct XCovarianceParams {
   }
 };
 
-Expr columns(Expr x, int64_t first, int64_t count) {
-  return {x.graph(), x.graph().add("slice", {x}, {{"axis", int64_t(1)}, {"first", first}, {"count", count}})};
-}
-
 struct XCovariance : Parametrized<Layer, XCovarianceParams> {
   using Parametrized::Parametrized;
   Expr forward(LayerContext& context, Expr x) const override {
@@ -35,8 +32,8 @@ struct XCovariance : Parametrized<Layer, XCovarianceParams> {
     const double inverse = 1 / double(context.share.ranks > 1 ? context.share.whole : shape[0]);
     const Expr wide = cast(x, context.arithmetic_dtype);
     const Expr centred = wide - over_ranks(context, sum(wide, {0})) * inverse;
-    const Expr first = columns(centred, 0, params.split),
-               second = columns(centred, params.split, shape[1] - params.split);
+    const Expr first = part(centred, 1, 0, params.split),
+               second = part(centred, 1, params.split, shape[1] - params.split);
     const Expr products(context.graph, matmul(context.graph, first, second, true));
     const Expr covariance = over_ranks(context, products) * inverse;
     // Ranks add up their gradients, so each has its part of the penalty.

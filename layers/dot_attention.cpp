@@ -1,11 +1,11 @@
 // DotAttention (Luong et al. 2015): each step takes a mean of the steps of another sequence, weighted by how these
 // agree with it, and makes its output of both.
 #include "backends/graph/attention.h"
-#include "backends/graph/ops.h"
 #include "layers/cells.h"
 #include "layers/default_init.h"
 #include "layers/linear.h"
 #include "layers/projection.h"
+#include "transforms/parts.h"
 
 namespace neon {
 
@@ -65,9 +65,8 @@ struct DotAttention : Parametrized<Layer, DotAttentionParams> {
     const Value keys = head(memory);
     const Value mean = attention(context.graph, reshape(query, {shape[0], shape[1], 1, other[2]}), keys, keys,
                                  context.lengths(memory), {.scale = 1});
-    const Value both = context.graph.add(
-        ops::concat, {reshape(context.graph, mean, {shape[0] * shape[1], other[2]}), rows}, {{"axis", int64_t(1)}});
-    const Expr out = projected(context, context.expr(both), {"out", "DotAttention", nout, params.init, params.bias});
+    const Expr both = beside({reshape(context.expr(mean), {shape[0] * shape[1], other[2]}), rows}, 1);
+    const Expr out = projected(context, both, {"out", "DotAttention", nout, params.init, params.bias});
     const Expr sequence = reshape(out, {shape[0], shape[1], nout});
     context.mark_sequence(sequence, x);
     const Expr y = params.activation ? activate(context, sequence, params.activation) : apply("tanh", sequence);

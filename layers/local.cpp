@@ -3,20 +3,11 @@
 // window.
 #include "layers/convolution.h"
 #include "layers/linear.h"
+#include "transforms/parts.h"
 
 namespace neon {
 
 namespace {
-
-Expr slice(Expr x, int axis, int64_t first, int64_t count) {
-  return {x.graph(), x.graph().add("slice", {x}, {{"axis", int64_t(axis)}, {"first", first}, {"count", count}})};
-}
-
-Expr concat(const std::vector<Expr>& parts, int axis) {
-  if (parts.size() == 1) return parts[0];
-  std::vector<Value> values(parts.begin(), parts.end());
-  return {parts[0].graph(), parts[0].graph().add("concat", values, {{"axis", int64_t(axis)}})};
-}
 
 // x with zeros before and after it along an axis.
 Expr padded(Expr x, int axis, int64_t before, int64_t after) {
@@ -27,15 +18,15 @@ Expr padded(Expr x, int axis, int64_t before, int64_t after) {
   std::vector<Expr> parts = {x};
   if (before > 0) parts.insert(parts.begin(), zeros(before));
   if (after > 0) parts.push_back(zeros(after));
-  return concat(parts, axis);
+  return beside(parts, axis);
 }
 
 // Elements first, first + stride ... along an axis, `count` of them; there are stride elements after the last one's.
 Expr every(Expr x, int axis, int64_t first, int64_t count, int64_t stride) {
-  x = slice(x, axis, first, count * stride);
+  x = part(x, axis, first, count * stride);
   if (stride == 1) return x;
   const Shape shape = x.shape(), before = shape.slice(0, axis), after = shape.slice(axis + 1, shape.rank());
-  x = slice(reshape(x, before.concat({count, stride}).concat(after)), axis + 1, 0, 1);
+  x = part(reshape(x, before.concat({count, stride}).concat(after)), axis + 1, 0, 1);
   return reshape(x, shape.with(axis, count));
 }
 
@@ -63,7 +54,7 @@ Expr patches(Expr x, const Windows& windows, const std::vector<int64_t>& outputs
         taken.push_back(every(part, axis, place * windows.dilation[i], outputs[i], windows.strides[i]));
     parts = std::move(taken);
   }
-  return concat(parts, x.shape().rank() - 1);
+  return beside(parts, x.shape().rank() - 1);
 }
 
 // seen (P,N,F) · w (P,K,F) -> (P,N,K)

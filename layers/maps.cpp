@@ -5,6 +5,7 @@
 #include "backends/graph/ops.h"
 #include "layers/convolution.h"
 #include "layers/linear.h"
+#include "transforms/parts.h"
 
 namespace neon {
 
@@ -52,13 +53,10 @@ struct Slice : Parametrized<Layer, SliceParams> {
     const int64_t last = x.shape().rank() - 1, features = x.shape().back();
     if (params.end_idx > features)
       fail(ErrorKind::config, "end_idx ", params.end_idx, " is more than the ", features, " features of the input");
-    const auto part = [&](Value of) {
-      return context.expr(context.graph.add(
-          "slice", {of}, {{"axis", last}, {"first", params.begin_idx}, {"count", params.end_idx - params.begin_idx}}));
-    };
+    const auto cut = [&](Expr of) { return part(of, last, params.begin_idx, params.end_idx - params.begin_idx); };
     // A cost of probabilities behind the slice finds their logistic function, and so its input.
     const Node& made = context.graph.producer(x);
-    return made.op->is(ops::logistic) ? apply("logistic", part(made.inputs[0])) : part(x);
+    return made.op->is(ops::logistic) ? apply("logistic", cut(context.expr(made.inputs[0]))) : cut(x);
   }
   WayOfZeros way_of_zeros() const override { return WayOfZeros::moved; }
 };

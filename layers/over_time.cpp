@@ -1,8 +1,8 @@
 // One row of features from the steps of a sequence, (N,T,F) -> (N,F).
 #include <limits>
 
-#include "backends/graph/ops.h"
 #include "layers/cells.h"
+#include "transforms/parts.h"
 
 namespace neon {
 
@@ -64,8 +64,7 @@ struct LastRule {
       const Expr number = cast(Expr(x.graph(), iota(x.graph(), {1, x.shape()[1], 1}, 1)), counts.dtype());
       return sum(where(apply("equal", number, sum(counts, {1}) - 1.0), x, 0), {1});
     }
-    const Attributes last = {{"axis", int64_t(1)}, {"first", x.shape()[1] - 1}, {"count", int64_t(1)}};
-    return {x.graph(), x.graph().add(ops::slice, {x}, last)};
+    return part(x, 1, x.shape()[1] - 1);
   }
 };
 const Registration<Layer, OverTime<LastRule>> last_registration{

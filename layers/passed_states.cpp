@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "backends/graph/ops.h"
 #include "layers/layer.h"
+#include "transforms/parts.h"
 
 namespace neon {
 
@@ -20,8 +20,6 @@ bool are_directions(const std::string& forward, const std::string& backward) {
   return forward.ends_with(kForward) && backward.ends_with(kBackward) &&
          forward.substr(0, forward.size() - kForward.size()) == backward.substr(0, backward.size() - kBackward.size());
 }
-
-Expr side_by_side(Expr a, Expr b) { return {a.graph(), a.graph().add(ops::concat, {a, b}, {{"axis", int64_t(1)}})}; }
 
 bool is_of_cell(const std::string& state) { return state == "h" || state == "c"; }
 
@@ -70,7 +68,7 @@ PassedStates PassedStates::for_decoder(const std::vector<int64_t>& connections) 
     if (!is_of_cell(cell.states.begin()->first)) continue;
     Cell* const before = out.encoder_.empty() ? nullptr : &out.encoder_.back();
     if (before && are_directions(before->name, cell.name))
-      for (auto& [state, value] : before->states) value = side_by_side(value, cell.states.at(state));
+      for (auto& [state, value] : before->states) value = beside({value, cell.states.at(state)}, 1);
     else out.encoder_.push_back(cell);
   }
   out.connections_ = connections;

@@ -3,6 +3,7 @@
 
 #include "layers/cells.h"
 #include "layers/default_init.h"
+#include "transforms/parts.h"
 
 namespace neon {
 
@@ -38,9 +39,7 @@ struct LearnedPositions : Parametrized<Layer, LearnedPositionsParams> {
                                     .initializer = &*params.init,
                                     .fan = {.in = rows, .out = features, .rows = rows, .columns = features}});
     if (context.place) return x + reshape(context.expr(gather(context.graph, table, context.place)), x.shape());
-    if (rows > steps)
-      table = context.expr(
-          context.graph.add("slice", {table}, {{"axis", int64_t(0)}, {"first", int64_t(0)}, {"count", steps}}));
+    if (rows > steps) table = part(table, 0, 0, steps);
     return x + table;
   }
 };

@@ -7,6 +7,7 @@
 #include "datasets/reconstruction.h"
 #include "models/several_targets.h"
 #include "neon/core/key_error.h"
+#include "transforms/parts.h"
 
 namespace neon {
 
@@ -157,8 +158,7 @@ Expr without_padding(Expr x, const DataLayout& data, Value& lengths) {
   const int64_t samples = x.shape()[0], steps = x.shape()[1], numbers = x.shape().elements() / (samples * steps);
   // Padding is a whole step, so that its first number tells.
   Expr each = reshape(counts, {samples, steps, numbers});
-  if (numbers > 1)
-    each = {graph, graph.add("slice", {each}, {{"axis", int64_t(2)}, {"first", int64_t(0)}, {"count", int64_t(1)}})};
+  if (numbers > 1) each = part(each, 2, 0);
   lengths = cast(graph, reshape(sum(each, {1}), {samples}), DType::i32);
   return data.tokens > 0 ? cast(maximum(x, 0), DType::i32) : apply("select", counts, x, x.constant(0));
 }

@@ -6,6 +6,7 @@
 
 #include "layers/step_windows.h"
 #include "models/container.h"
+#include "transforms/parts.h"
 
 namespace neon {
 
@@ -109,7 +110,6 @@ NEON_REGISTER(Layer, MergeProduct,
 // Arrays that agree in all axes but the last, in a row along it.
 Expr along_last_axis(LayerContext& context, const std::vector<Expr>& outputs) {
   const int axis = outputs[0].shape().rank() - 1;
-  std::vector<Value> parts;
   for (Expr y : outputs) {
     const Shape& shape = y.shape();
     if (shape.rank() != axis + 1 || shape.with(axis, 1) != outputs[0].shape().with(axis, 1))
@@ -118,10 +118,8 @@ Expr along_last_axis(LayerContext& context, const std::vector<Expr>& outputs) {
            axis >= 3
                ? "; padding and strides change the sizes of an image, and MergeBroadcast: {merge: stack} asks for none"
                : "");
-    parts.push_back(y);
   }
-  if (parts.size() == 1) return outputs[0];
-  return {context.graph, context.graph.add("concat", parts, {{"axis", int64_t(axis)}})};
+  return beside(outputs, axis);
 }
 
 Expr side_by_side(LayerContext& context, std::vector<Expr> outputs, bool stack) {
@@ -131,7 +129,7 @@ Expr side_by_side(LayerContext& context, std::vector<Expr> outputs, bool stack) 
 
 // The outputs of branches as sequences that follow one another, (N,T,F) or one step (N,F) each -> (N, all steps, F).
 Expr one_after_the_other(LayerContext& context, const std::vector<Expr>& outputs) {
-  std::vector<Value> parts;
+  std::vector<Expr> parts;
   Value lengths;
   int64_t steps = 0, features = 0;
   for (const Expr& given : outputs) {
@@ -155,7 +153,7 @@ Expr one_after_the_other(LayerContext& context, const std::vector<Expr>& outputs
     parts.push_back(y);
     steps += y.shape()[1];
   }
-  Expr out{context.graph, parts.size() == 1 ? parts[0] : context.graph.add("concat", parts, {{"axis", int64_t(1)}})};
+  const Expr out = beside(parts, 1);
   context.mark_sequence(out);
   if (lengths) context.set_lengths(out, lengths);
   return out;

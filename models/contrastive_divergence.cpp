@@ -4,6 +4,7 @@
 #include "layers/rbm.h"
 #include "models/rule.h"
 #include "models/rule_ranks.h"
+#include "transforms/parts.h"
 
 namespace neon {
 
@@ -114,7 +115,7 @@ struct ContrastiveDivergence : Parametrized<Rule, ContrastiveDivergenceParams> {
 
   static Expr rows(Expr all, int64_t first, int64_t count) {
     if (count == all.shape()[0]) return all;
-    return {all.graph(), all.graph().add("slice", {all}, {{"axis", int64_t(0)}, {"first", first}, {"count", count}})};
+    return part(all, 0, first, count);
   }
 
   // The chains of this rank's samples (N,D), as the step before left them: a short batch goes on with the first ones.
@@ -128,9 +129,7 @@ struct ContrastiveDivergence : Parametrized<Rule, ContrastiveDivergenceParams> {
         context.graph.variable(chains_of(name), context.arithmetic_dtype, {batch.streams, model.shape()[1]}));
     Expr value = rows_of_ranks(context, cast(model, context.arithmetic_dtype));
     const int64_t moved = value.shape()[0];
-    if (moved < batch.streams)
-      value = context.expr(
-          context.graph.add("concat", {value, rows(all, moved, batch.streams - moved)}, {{"axis", int64_t(0)}}));
+    if (moved < batch.streams) value = beside({value, rows(all, moved, batch.streams - moved)}, 0);
     context.update_state(all, value);
   }
 };

@@ -8,6 +8,7 @@
 #include "backends/graph/rank_rows.h"
 #include "models/rule_ranks.h"
 #include "models/updater.h"
+#include "transforms/parts.h"
 
 namespace neon {
 
@@ -162,14 +163,13 @@ Expr rows_of_ranks(LayerContext& context, Expr own) {
   if (share.count == 0 || share.ranks == 1) return own;
   Graph& graph = context.graph;
   const RankRows rows{counts_of_ranks(share), share.of.rank};
-  const Value all = all_gather(graph, own, rows);
-  if (rows.all() == share.whole) return {graph, all};
-  std::vector<Value> parts;  // without those of ranks that compute the last sample again
+  const Expr all(graph, all_gather(graph, own, rows));
+  if (rows.all() == share.whole) return all;
+  std::vector<Expr> parts;  // without those of ranks that compute the last sample again
   for (int rank = 0; rank < share.ranks; ++rank)
     if (share_of(share.whole, share.places, {rank, share.ranks}).counts)
-      parts.push_back(graph.add(
-          "slice", {all}, {{"axis", int64_t(0)}, {"first", rows.first(rank)}, {"count", rows.rows[size_t(rank)]}}));
-  return {graph, parts.size() == 1 ? parts[0] : graph.add(ops::concat, parts, {{"axis", int64_t(0)}})};
+      parts.push_back(part(all, 0, rows.first(rank), rows.rows[size_t(rank)]));
+  return beside(parts, 0);
 }
 
 Expr over_ranks(const Parameter& parameter, Expr part) {

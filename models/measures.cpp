@@ -1,12 +1,12 @@
 #include "models/measures.h"
 
-#include "backends/graph/ops.h"
 #include "backends/graph/passes.h"
 #include "models/output_costs.h"
 #include "models/predicted_labels.h"
 #include "models/several_targets.h"
 #include "neon/core/key_error.h"
 #include "transforms/image_batch.h"
+#include "transforms/parts.h"
 
 namespace neon {
 
@@ -26,8 +26,7 @@ Expr compared(const Cost* cost, const DataLayout& data, Expr t) {
                data.target_is_input ? text("none of its own")
                : data.classes > 0   ? text("labels of classes")
                                     : text(width, " numbers, which is odd"));
-  return {t.graph(),
-          t.graph().add(ops::slice, {t}, {{"axis", int64_t(1)}, {"first", int64_t(0)}, {"count", width / 2}})};
+  return part(t, 1, 0, width / 2);
 }
 
 bool gives_numbers_of_steps(const LayerContext& context, const DataLayout& data, Expr y) {

@@ -1,6 +1,6 @@
 #include "models/predicted_labels.h"
 
-#include "backends/graph/ops.h"
+#include "transforms/parts.h"
 
 namespace neon {
 
@@ -10,12 +10,7 @@ Value predicted_labels(LayerContext& context, Expr y, int64_t blank) {
   Expr predicted = cast(reduce("argmax", y, {2}), DType::f32);
   if (blank >= 0) {
     const Expr none(graph, broadcast_to(graph, graph.constant(-1, DType::f32), {samples, 1, 1}));
-    Expr before = none;
-    if (steps > 1) {
-      const Attributes first = {{"axis", int64_t(1)}, {"first", int64_t(0)}, {"count", steps - 1}};
-      before = {graph,
-                graph.add(ops::concat, {none, graph.add(ops::slice, {predicted}, first)}, {{"axis", int64_t(1)}})};
-    }
+    const Expr before = steps > 1 ? beside({none, part(predicted, 1, 0, steps - 1)}, 1) : none;
     const Expr counts =
         apply("not_equal", predicted, before) * apply("not_equal", predicted, predicted.constant(double(blank)));
     predicted = apply("select", counts, predicted, predicted.constant(-1));

@@ -1,6 +1,6 @@
 #include "models/seq2seq.h"
 
-#include "backends/graph/ops.h"
+#include "transforms/parts.h"
 
 namespace neon {
 
@@ -14,8 +14,7 @@ Expr Seq2Seq::tokens_of(LayerContext& context) {
   if (steps > 1) {
     // A step without a label is followed by the start token.
     const Expr known = apply("select", counts, each, each.constant(double(context.classes)));
-    const Attributes first = {{"axis", int64_t(1)}, {"first", int64_t(0)}, {"count", steps - 1}};
-    tokens = {graph, graph.add(ops::concat, {start, graph.add(ops::slice, {known}, first)}, {{"axis", int64_t(1)}})};
+    tokens = beside({start, part(known, 1, 0, steps - 1)}, 1);
   }
   const Expr out = cast(tokens, DType::i32);
   context.set_axes(out, {Axis::sample, Axis::time});

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "backends/graph/ops.h"
 #include "neon/core/key_error.h"
+#include "transforms/parts.h"
 
 namespace neon {
 
@@ -33,14 +33,10 @@ std::vector<size_t> targets_of_outputs(const DataLayout& data, const StepOptions
 
 Expr columns_of(Expr x, int64_t first, int64_t count) {
   if (first == 0 && count == x.shape()[1]) return x;
-  return {x.graph(), x.graph().add(ops::slice, {x}, {{"axis", int64_t(1)}, {"first", first}, {"count", count}})};
+  return part(x, 1, first, count);
 }
 
-Expr joined_outputs(const std::vector<Expr>& outputs) {
-  if (outputs.size() == 1) return outputs[0];
-  return {outputs[0].graph(),
-          outputs[0].graph().add(ops::concat, {outputs.begin(), outputs.end()}, {{"axis", int64_t(1)}})};
-}
+Expr joined_outputs(const std::vector<Expr>& outputs) { return beside(outputs, 1); }
 
 Expr compared_targets(Graph& graph, const DataLayout& data, const StepOptions& options, Value targets, DType dtype) {
   const Expr all(graph, targets);

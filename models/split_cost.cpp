@@ -6,17 +6,13 @@
 #include "models/measures.h"
 #include "neon/core/key_error.h"
 #include "transforms/augmentation.h"
+#include "transforms/parts.h"
 
 namespace neon {
 
 namespace {
 
 constexpr int64_t kNumbers = 4;  // of a sample
-
-Expr slice(Expr x, int axis, int64_t first, int64_t count) {
-  Graph& graph = x.graph();
-  return {graph, graph.add("slice", {x}, {{"axis", int64_t(axis)}, {"first", first}, {"count", count}})};
-}
 
 // The place of each label (1, rows of all ranks) among this rank's classes, in f64; outside of them where it is
 // another's.
@@ -71,12 +67,12 @@ Expr split_cost(LayerContext& context, const DataLayout& data, const Cost& cost,
       graph.add(ops::concat, {most, sum(exp(x - most), {0}), at_label, sum(x, {0})}, {{"axis", int64_t(0)}});
   const RankRows each{std::vector<int64_t>(size_t(ranks), kNumbers), context.share.of.rank};
   const Expr all = reshape(context.expr(all_gather(graph, told, each)), {ranks, kNumbers, rows});
-  const auto of_ranks = [&](int64_t number) { return reshape(slice(all, 1, number, 1), {ranks, rows}); };
+  const auto of_ranks = [&](int64_t number) { return reshape(neon::part(all, 1, number), {ranks, rows}); };
   const Expr largest = apply("stop_gradient", max(of_ranks(0), {0}));
   const Expr total = sum(of_ranks(1) * exp(of_ranks(0) - largest), {0});
   const Expr log_total = largest + log(total);
   const auto of_own = [&](Expr numbers) {
-    const Expr mine = slice(numbers, 1, part.samples.first(part.samples.rank), part.samples.own());
+    const Expr mine = neon::part(numbers, 1, part.samples.first(part.samples.rank), part.samples.own());
     return reshape(mine, {part.samples.own(), 1});
   };
   return cost.of_logarithms(of_own(sum(of_ranks(2), {0}) - log_total),

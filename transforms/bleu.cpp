@@ -2,8 +2,8 @@
 // arrays (N,T,T) that are 1 where a run from step i is the run from step j.
 #include <cmath>
 
-#include "backends/graph/ops.h"
 #include "transforms/metric.h"
+#include "transforms/parts.h"
 
 namespace neon {
 
@@ -18,10 +18,6 @@ struct BleuParams {
       "Whether fewer predicted labels than the targets have lower the score, by e^(1 - targets / predicted).");
   }
 };
-
-Expr part_of(Expr x, int64_t axis, int64_t first, int64_t count) {
-  return {x.graph(), x.graph().add(ops::slice, {x}, {{"axis", axis}, {"first", first}, {"count", count}})};
-}
 
 // 0, 1, 2 ... along one of three axes.
 Expr numbers_along(Expr like, int axis, int64_t count) {
@@ -52,8 +48,7 @@ class Runs {
   void lengthen() {
     ++n_;
     const int64_t rows = one_.shape()[1] - n_ + 1, columns = one_.shape()[2] - n_ + 1;
-    same_ = part_of(part_of(same_, 1, 0, rows), 2, 0, columns) *
-            part_of(part_of(one_, 1, n_ - 1, rows), 2, n_ - 1, columns);
+    same_ = part(part(same_, 1, 0, rows), 2, 0, columns) * part(part(one_, 1, n_ - 1, rows), 2, n_ - 1, columns);
   }
 
  private:
@@ -83,7 +78,7 @@ struct BLEU : Parametrized<Metric, BleuParams> {
       const int64_t starts = x.shape()[1] - n + 1, others = t.shape()[1] - n + 1;
       if (n > 1 && starts > 0) {
         own.lengthen();
-        runs = part_of(are_labels(x), 1, n - 1, starts);  // with the last label of a run, those before are there
+        runs = part(are_labels(x), 1, n - 1, starts);  // with the last label of a run, those before are there
         if (others > 0) found.lengthen();
       }
       out.push_back(starts > 0 && others > 0 ? total(runs * clipped(own, found, starts)) : nothing);

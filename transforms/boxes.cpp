@@ -6,15 +6,6 @@
 
 namespace neon {
 
-Expr part(Expr x, int axis, int64_t first, int64_t count) {
-  return {x.graph(), x.graph().add("slice", {x}, {{"axis", int64_t(axis)}, {"first", first}, {"count", count}})};
-}
-
-Expr beside(const std::vector<Expr>& parts, int axis) {
-  Graph& graph = parts[0].graph();
-  return {graph, graph.add("concat", {parts.begin(), parts.end()}, {{"axis", int64_t(axis)}})};
-}
-
 Expr boxes_of_places(Graph& graph, const Shape& maps, const std::array<double, 2>& pitch,
                      const std::vector<std::array<double, 2>>& shapes, DType dtype) {
   const Shape places{maps[1], maps[2], int64_t(shapes.size()), 1};

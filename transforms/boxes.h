@@ -6,6 +6,7 @@
 #include "backends/graph/boxes.h"
 #include "neon/core/box_rows.h"
 #include "neon/core/params.h"
+#include "transforms/parts.h"
 
 namespace neon {
 
@@ -15,10 +16,6 @@ constexpr int64_t kDetectionNumbers = 6;
 // Offsets of a box from its prior box are divided by these, of its middle and of its sizes (Girshick 2015, Liu et al.
 // 2016).
 constexpr double kMiddleDeviation = 0.1, kSizeDeviation = 0.2;
-
-// Part `first` to `first` + `count` of an axis.
-Expr part(Expr x, int axis, int64_t first, int64_t count = 1);
-Expr beside(const std::vector<Expr>& parts, int axis);
 
 // (1,H W A,4): corners of A boxes, of the heights and widths `shapes`, about the middle of each place of maps
 // (N,H,W,...). Places are `pitch` apart, down and across, in the unit of the boxes.

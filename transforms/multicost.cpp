@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "transforms/cost.h"
+#include "transforms/parts.h"
 
 namespace neon {
 
@@ -150,9 +151,7 @@ struct GeneralizedCostMask : Parametrized<Cost, GeneralizedCostMaskParams> {
     if (outputs.size() > 1 || t.shape()[1] != 2 * width)
       fail(ErrorKind::config, "GeneralizedCostMask takes one output (N, K) and targets (N, 2 K), found ",
            outputs.size(), " (first ", y.shape(), ") and ", t.shape());
-    const auto half = [&](int64_t first) {
-      return Expr(t.graph(), t.graph().add("slice", {t}, {{"axis", int64_t(1)}, {"first", first}, {"count", width}}));
-    };
+    const auto half = [&](int64_t first) { return part(t, 1, first, width); };
     const Expr mask = half(width);
     return each(y * mask, half(0) * mask);
   }

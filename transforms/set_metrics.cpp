@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "transforms/metric.h"
+#include "transforms/parts.h"
 
 namespace neon {
 
@@ -120,10 +121,7 @@ struct AUC : Parametrized<Metric, AUCParams> {
   std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override {
     const int64_t outputs = y.shape()[1];
     if (outputs == 1 || is_mean()) return {y, t, weight};
-    const auto column = [&](Expr x) -> Expr {
-      const int64_t first = std::min(positive(), outputs - 1);
-      return {x.graph(), x.graph().add("slice", {x}, {{"axis", int64_t(1)}, {"first", first}, {"count", int64_t(1)}})};
-    };
+    const auto column = [&](Expr x) { return part(x, 1, std::min(positive(), outputs - 1)); };
     return {column(y), column(t), weight};
   }
   // The mean over those of the K columns of scores and targets (n, K) that have samples of both kinds. The larger of

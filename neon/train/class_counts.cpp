@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "backends/graph/ops.h"
+#include "transforms/parts.h"
 
 namespace neon {
 
@@ -10,10 +10,6 @@ namespace {
 
 // The most rows that are counted in one f32 sum: it holds all whole numbers up to 2^24.
 constexpr int64_t kMostRows = int64_t(1) << 24;
-
-Expr rows_of(Expr x, int64_t first, int64_t count) {
-  return {x.graph(), x.graph().add(ops::slice, {x}, {{"axis", int64_t(0)}, {"first", first}, {"count", count}})};
-}
 
 }  // namespace
 
@@ -25,7 +21,7 @@ std::vector<Expr> ClassCounts::partial(Expr y, Expr t, Expr weight) const {
   std::vector<Expr> out;
   for (int64_t first = 0; first < rows; first += kMostRows) {
     const int64_t count = std::min(kMostRows, rows - first);
-    out.push_back({y.graph(), matmul(y.graph(), rows_of(t, first, count), rows_of(predicted, first, count), true)});
+    out.push_back({y.graph(), matmul(y.graph(), part(t, 0, first, count), part(predicted, 0, first, count), true)});
   }
   return out;
 }
