@@ -31,7 +31,7 @@ struct ProposalsParams : SamplingParams {
       "Highest scores that are looked at, in training and in an evaluation; a lone number is for both.",
       closed(1, 1e6));
     p("most", &ProposalsParams::most,
-      "Regions of an image, in training and in an evaluation. Where there are fewer, the last ones are 0, 0, 0, 0.",
+      "Regions of an image, in training and in an evaluation. If there are fewer, the last ones are 0, 0, 0, 0.",
       closed(1, 1e5));
     p("overlap", &ProposalsParams::overlap,
       "Regions that overlap a better one by more than this (intersection over union) are left out.", closed(0, 1));
