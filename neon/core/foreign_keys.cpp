@@ -21,6 +21,10 @@ constexpr const char* kBias = "; write bias: {Constant: 0} for a bias, and leave
 constexpr const char* kInputs = "; leave it out: the layer before gives the number of inputs";
 constexpr const char* kTwoWays = "; the layers BiLSTM, BiGRU and BiRNN read both directions";
 constexpr const char* kDeep = "; the list has a layer for each, one below the other";
+constexpr const char* kAllSteps = "; leave it out: the layer gives all steps, and RecurrentLast behind it the last one";
+constexpr const char* kState = "; leave it out: samples of a text carry states on, and reset_cells: true does without";
+constexpr const char* kDrops = "; the layer Dropout does it, behind this one: Dropout: 0.7 for a rate of 0.3";
+constexpr const char* kSides = "; leave it out: both directions stand side by side, and the layer BiSum adds them up";
 constexpr ForeignKey kForeignKeys[] = {
     {"contrast_normalize", "normalize", "; write augment: [ContrastNormalize] beside dataset"},
     {"units", "nout"},
@@ -41,7 +45,11 @@ constexpr ForeignKey kForeignKeys[] = {
     {"input_shape", "output_size", kInputs},
     {"batch_first", "output_size", "; leave it out: the first axis is the batch"},
     {"bidirectional", "output_size", kTwoWays},
+    {"num_layers", "depth"},
     {"num_layers", "output_size", kDeep},
+    {"return_sequences", "output_size", kAllSteps},
+    {"stateful", "output_size", kState},
+    {"merge_mode", "output_size", kSides},
     {"num_embeddings", "vocab_size"},
     {"input_dim", "vocab_size"},
     {"output_dim", "embedding_dim"},
@@ -72,6 +80,10 @@ constexpr ForeignKey kForeignKeys[] = {
     {"p", "keep", kKeep},
     {"prob", "keep", kKeep},
     {"dropout", "keep", kKeep},
+    {"dropout", "output_size", kDrops},
+    {"dropout", "nout", kDrops},
+    {"dropout", "nofm", kDrops},
+    {"recurrent_dropout", "output_size", kDrops},
     {"keep_prob", "keep"},
     {"negative_slope", "slope"},
     {"lr", "learning_rate"},
