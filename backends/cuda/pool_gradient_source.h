@@ -11,4 +11,9 @@ namespace neon::cuda {
 // and the last of the blocks with the same channels puts the parts together, always in the same order.
 Source pool_gradient_source(const LoweredKernel& kernel, SourceContext& context);
 
+// The hook of lowering, DeviceKernels::walks_pooling: windows see each channel by itself, few have an element, and the
+// code reads arrays at each place, and numbers of channels.
+bool walks_pooling(const LoweredKernel& pooling, const Graph& graph, const FusedKernel& folds,
+                   const FusedKernel& finish);
+
 }  // namespace neon::cuda

@@ -9,6 +9,7 @@
 #include "backends/cuda/depthwise_source.h"
 #include "backends/cuda/op_source.h"
 #include "backends/cuda/pairs_plan.h"
+#include "backends/cuda/pool_gradient_source.h"
 #include "backends/cuda/pool_strip_source.h"
 #include "backends/cuda/recurrent_plan.h"
 #include "backends/cuda/row_product_source.h"
@@ -98,6 +99,7 @@ LowerOptions gpu_lowering(bool fuse, bool tf32, int arch, int processors, bool r
                                .multiplies_rows = multiplies_rows,
                                .makes_both_gradients = makes_both_gradients,
                                .folds_gradient = folds_gradient,
+                               .walks_pooling = walks_pooling,
                                .exchanges = ranks,
                                .arch = arch,
                                .processors = processors,

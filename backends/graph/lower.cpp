@@ -37,6 +37,7 @@ std::string summary(const LoweredKernel& kernel) {
     if (a.kind == Kind::relu) out += " + relu";
     if (a.kind == Kind::sums) out += " + sums";
     if (a.kind == Kind::folds) out += " + folds";
+    if (a.kind == Kind::finish) out += " + finish";
   }
   return out;
 }
@@ -60,7 +61,7 @@ std::string to_string(const Lowered& lowered) {
     if (!kernel.attributes.items().empty()) out += text("  ", kernel.attributes);
     if (!kernel.scope.empty()) out += text("  # ", kernel.scope);
     out += "\n";
-    for (const FusedKernel* code : {kernel.fused.get(), kernel.prologue(), kernel.folds()})
+    for (const FusedKernel* code : {kernel.fused.get(), kernel.prologue(), kernel.folds(), kernel.finish()})
       if (code) out += text("      ", code->to_string(graph), "\n");
   }
   std::string leaves;

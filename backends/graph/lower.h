@@ -43,6 +43,11 @@ struct LoweredKernel {
     const Attachment* found = find(Attachment::Kind::folds);
     return found ? found->code.get() : nullptr;
   }
+  // The code that makes more of what the kernel makes, or null.
+  const FusedKernel* finish() const {
+    const Attachment* found = find(Attachment::Kind::finish);
+    return found ? found->code.get() : nullptr;
+  }
   bool is_once() const { return fused && fused->once; }
 };
 

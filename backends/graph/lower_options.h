@@ -93,6 +93,10 @@ struct DeviceKernels {
   bool (*makes_both_gradients)(const LoweredKernel& kernel, const Graph& graph, const DeviceKernels& kernels) = nullptr;
   // Whether its kernel of both gradients can fold the gradient by the input by `code`, too; null: none does.
   bool (*folds_gradient)(const LoweredKernel& kernel, const Graph& graph, const FusedKernel& code) = nullptr;
+  // Whether its kernel of max pooling's gradient can fold by `folds`, and finish by `finish`, what it makes, in place
+  // of storing that. Null: none can.
+  bool (*walks_pooling)(const LoweredKernel& pooling, const Graph& graph, const FusedKernel& folds,
+                        const FusedKernel& finish) = nullptr;
   // Whether there are other ranks to exchange arrays with.
   bool exchanges = false;
   // The compute capability of a GPU (90), and its processors, whose registers together hold what a kernel keeps.

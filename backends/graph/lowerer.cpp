@@ -62,7 +62,7 @@ void Lowerer::take_prologues() { neon::take_prologues(lowered_, options_.kernels
 
 void Lowerer::join() { join_concatenations(lowered_, options_.kernels.convolutions_write_rows); }
 
-void Lowerer::take_spreads() { neon::take_spreads(lowered_); }
+void Lowerer::take_spreads() { neon::take_spreads(lowered_, options_.kernels); }
 
 void Lowerer::take_row_products() { neon::take_row_products(lowered_, options_.kernels); }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "backends/graph/folds.h"
 #include "backends/graph/fuse.h"
 #include "backends/graph/kernel_moves.h"
 #include "backends/graph/ops.h"
@@ -21,7 +22,8 @@ bool overlaps(const Attributes& pooling) {
 
 class Spreads {
  public:
-  explicit Spreads(Lowered& lowered) : lowered_(lowered), graph_(lowered.graph), kernels_(lowered.kernels) {}
+  Spreads(Lowered& lowered, const DeviceKernels& device)
+      : lowered_(lowered), graph_(lowered.graph), kernels_(lowered.kernels), device_(device) {}
 
   void run() {
     for (size_t m = 0; m < kernels_.size(); ++m) {
@@ -30,7 +32,8 @@ class Spreads {
       if (reader == m || !loads_each(kernels_[reader], kernels_[m].outputs[0]) ||
           is_written_between(lowered_, m, reader))
         continue;
-      take(kernels_[reader], kernels_[m]);
+      if (!overlaps(kernels_[m].attributes)) take(kernels_[reader], kernels_[m]);
+      else if (!walk_twice(m, reader)) continue;
       kernels_.erase(kernels_.begin() + long(m));
       --m;
     }
@@ -38,12 +41,43 @@ class Spreads {
 
  private:
   bool may_be_read_so(const LoweredKernel& kernel) const {
-    if (!kernel.is(ops::pool_max_gradient) || kernel.outputs.size() != 1 || overlaps(kernel.attributes)) return false;
+    if (!kernel.is(ops::pool_max_gradient) || kernel.outputs.size() != 1) return false;
     for (const Attachment& attached : kernel.attachments)
       if (attached.kind != Attachment::Kind::derivative) return false;
-    const auto lies_alone = [&](Value value) { return !lowered_.placements[size_t(value.id)]; };
-    return std::ranges::all_of(kernel.inputs, lies_alone) && lies_alone(kernel.outputs[0]) &&
-           (!kernel.derivative() || lies_alone(kernel.derivative()->value));
+    return lies_alone(kernel) && (!kernel.derivative() || lies_alone(kernel.derivative()->value));
+  }
+  bool lies_alone(Value value) const { return !lowered_.placements[size_t(value.id)]; }
+  bool lies_alone(const LoweredKernel& kernel) const {
+    const auto alone = [this](Value value) { return lies_alone(value); };
+    return std::ranges::all_of(kernel.inputs, alone) && std::ranges::all_of(kernel.outputs, alone);
+  }
+
+  // Two kernels of pooling's gradient in place of the one that reads it; that of kernel m remains.
+  bool walk_twice(size_t m, size_t reader) {
+    const LoweredKernel pooling = kernels_[m];
+    const Value made = pooling.outputs[0];
+    LoweredKernel finish = kernels_[reader];
+    if (!device_.walks_pooling || !lies_alone(finish) || !folds_first(finish, graph_, graph_.shape(made))) return false;
+    const auto folds = std::make_shared<const FusedKernel>(folds_of(*finish.fused));
+    if (folds->segments[0].stores.empty()) return false;
+    read_folds(finish, *folds);
+    if (!device_.walks_pooling(pooling, graph_, *folds, *finish.fused)) return false;
+    kernels_[reader] = walk(pooling, Attachment::Kind::finish, finish.fused, finish.scope);
+    kernels_.insert(kernels_.begin() + long(reader), walk(pooling, Attachment::Kind::folds, folds, finish.scope));
+    return true;
+  }
+
+  static LoweredKernel walk(const LoweredKernel& pooling, Attachment::Kind kind,
+                            const std::shared_ptr<const FusedKernel>& code, const std::string& scope) {
+    LoweredKernel out = pooling;
+    const Value made = pooling.outputs[0];
+    for (const Instruction& i : code->segments[0].body)
+      if (i.value && i.value != made && !std::ranges::count(out.inputs, i.value)) out.inputs.push_back(i.value);
+    out.outputs.clear();
+    for (const Store& store : code->segments[0].stores) out.outputs.push_back(store.value);
+    out.attachments.push_back({.kind = kind, .value = made, .code = code});
+    out.scope = scope;
+    return out;
   }
 
   // The one kernel that reads what kernel m makes, and reads it as it is; else m.
@@ -101,10 +135,11 @@ class Spreads {
   Lowered& lowered_;
   const Graph& graph_;
   std::vector<LoweredKernel>& kernels_;
+  const DeviceKernels& device_;
 };
 
 }  // namespace
 
-void take_spreads(Lowered& lowered) { Spreads(lowered).run(); }
+void take_spreads(Lowered& lowered, const DeviceKernels& device) { Spreads(lowered, device).run(); }
 
 }  // namespace neon

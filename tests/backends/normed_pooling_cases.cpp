@@ -64,9 +64,12 @@ struct NormedPooling {
 std::vector<NormedPoolingCase> normed_pooling_cases() {
   const NormedPooling even{.x = {9, 64, 66, 8}};
   NormedPooling first = even, overlapping = even, odd = even, padded = even, gaps = even, of_20 = even, plain = even,
-                read = even, summed = even, dense = even, tanh = even, few = even, wide = even;
+                read = even, summed = even, dense = even, tanh = even, few = even, wide = even, far = even,
+                odd_overlapping;
   overlapping.window = 3, overlapping.padding = 1;
   odd.x = {9, 33, 35, 8};
+  odd_overlapping = overlapping, odd_overlapping.x = odd.x, odd_overlapping.activation = "tanh";
+  far.window = 5, far.stride = 3, far.padding = 2, far.activation = nullptr, far.x = {9, 64, 65, 8};
   padded.x = {9, 33, 35, 8}, padded.padding = 1;
   gaps.stride = 3;
   first.relu_first = true, first.activation = nullptr;
@@ -84,6 +87,8 @@ std::vector<NormedPoolingCase> normed_pooling_cases() {
       {"windows of 289 places", wide, false},
       {"relu first", first},
       {"3x3 windows that overlap", overlapping, true, false},
+      {"3x3 windows that overlap, sizes that they do not fill", odd_overlapping, true, false},
+      {"5x5 windows that overlap, no relu", far, true, false},
       {"sizes that windows do not fill", odd},
       {"windows that begin in the padding", padded},
       {"gaps between windows", gaps},

@@ -1,6 +1,7 @@
 // The operand of max pooling, and the result of its gradient, need no memory on a device that asks for it.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "backends/graph/ops.h"
 #include "tests/backends/net_of_branches.h"
@@ -18,6 +19,12 @@ bool takes_eights(const LoweredKernel& pooling, const Graph& graph, const FusedK
   const std::vector<int64_t> window = pooling.attributes.integers("window");
   const bool rare = window[0] <= 2 * pooling.attributes.integers("strides")[0] && Shape(window).elements() <= 32;
   return rare && graph.shape(pooling.outputs[0]).back() % 8 == 0;
+}
+
+bool always(const LoweredKernel&, const Graph&, const FusedKernel&, const FusedKernel&) { return true; }
+
+std::string graph_name(const Lowered& lowered, Value value) {
+  return std::string(lowered.graph.producer(value).op->name);
 }
 
 bool spreads(const LoweredKernel& kernel) {
@@ -65,5 +72,40 @@ TEST_CASE("max pooling computes what it reads of batch norm, whose gradient make
       if (!pooling->prologue()) continue;
       // The normalised array lies nowhere.
       CHECK(!lowered.storage[size_t(pooling->prologue()->segments[0].stores[0].value.id)]);
+    }
+}
+
+TEST_CASE("max pooling's gradient folds and finishes what batch norm's gradient makes of it") {
+  for (DType dtype : {DType::f16, DType::bf16})
+    for (const NormedPoolingCase& c : normed_pooling_cases()) {
+      const Graph graph = build_branches(c.build, dtype);
+      LowerOptions options{.passes = kUsualPasses | PassSet{LowerPass::remake, LowerPass::spreads},
+                           .kernels = {.walks_pooling = always}};
+      const Lowered lowered = lower(graph, options);
+      options.kernels.walks_pooling = nullptr;
+      const Lowered before = lower(graph, options);
+      INFO(c.name << " in " << std::string(name_of(dtype)) << "\n" << to_string(lowered));
+      std::vector<const LoweredKernel*> walks;
+      for (const LoweredKernel& kernel : lowered.kernels)
+        if (kernel.is(ops::pool_max_gradient)) walks.push_back(&kernel);
+      if (c.spread) continue;  // as the reader reads
+      REQUIRE(walks.size() == 2);
+      const FusedKernel *folds = walks[0]->folds(), *finish = walks[1]->finish();
+      REQUIRE((folds && finish));
+      CHECK(folds->segments[0].stores.size() == 2);  // the sums of a gradient, and of its product with the normed array
+      CHECK(std::ranges::count(finish->segments[0].stores, Reach::full, &Store::reach) == 1);
+      // The second reads what the first makes, and neither makes an array of pooling's gradient.
+      for (Value fold : walks[0]->outputs) CHECK(std::ranges::count(walks[1]->inputs, fold) == 1);
+      const Value made = walks[0]->find(Attachment::Kind::folds)->value;
+      CHECK(!lowered.storage[size_t(made.id)]);
+      CHECK(graph_name(lowered, made) == "pool_max_gradient");
+      CHECK(read_too_early(lowered) == -1);
+      // All that was made is made.
+      std::set<int> made_now;
+      for (const LoweredKernel& kernel : lowered.kernels)
+        for (Value output : kernel.outputs) made_now.insert(output.id);
+      for (const LoweredKernel& kernel : before.kernels)
+        for (Value output : kernel.outputs)
+          if (output != made) CHECK(made_now.count(output.id) == 1);
     }
 }

@@ -362,17 +362,19 @@ TEST_CASE("patches that make what they see compile") {
 
 TEST_CASE("max pooling that computes what it reads, and gradients that make its gradient, compile") {
   std::vector<std::string> sources;
-  int computing = 0, spreading = 0;
+  int computing = 0, spreading = 0, walking = 0;
   for (DType dtype : {DType::f16, DType::bf16, DType::f32})
     for (const NormedPoolingCase& c : normed_pooling_cases())
       for (std::string& source : sources_of(build_branches(c.build, dtype))) {
         const bool computes = source.find("given(x0, ") != source.npos,
+                   walks = source.find("where_of[window]") != source.npos,
                    spreads = source.find("keep_placed(numbers, ") != source.npos;
-        if (dtype != DType::f32) computing += computes, spreading += spreads;
-        if (computes || spreads) sources.push_back(std::move(source));
+        if (dtype != DType::f32) computing += computes, spreading += spreads, walking += walks;
+        if (computes || spreads || walks) sources.push_back(std::move(source));
       }
-  CHECK(computing == 2 * 9);
+  CHECK(computing == 2 * 11);
   CHECK(spreading == 2 * 12);
+  CHECK(walking == 2 * 2 * 3);  // one folds, one finishes
   check_compiles(sources);
 }
 
