@@ -53,8 +53,18 @@ LAYERS = [
     ("Rectlinn", "did you mean the activation Rectlin?"),
     ("Adamm", "did you mean the optimizer Adam?"),
     ("Affine: {nout: 8, init: Kaiming, activation: relu6}", "write `Rectlinclip: {xcut: 6}`"),
+    ("Affine: {nout: 8, activation: GLU}", "unknown activation 'GLU'; write the layer `GatedMLP: {hidden: N, activation: Logistic}`"),
+    ("Affine: {nout: 8, activation: LogSoftmax}", "write `Softmax`: CrossEntropyMulti takes its logarithm"),
+    ("GlobalAveragePooling", "write `Pooling: {fshape: all, op: avg}`"),
+    ("DepthwiseConv2D: 3", "write `Conv` with as many `groups` as its input has feature maps"),
 ]
 TOP = [
+    (COST, "cost: Huber\n", "unknown cost 'Huber'; write `SmoothL1Loss`"),
+    (COST, "cost: BCE\n", "write `CrossEntropyBinary`, after `activation: Logistic`"),
+    (OPTIMIZER, "optimizer: Momentum\n", "write `GradientDescentMomentum: {learning_rate: 0.01, momentum_coef: 0.9}`"),
+    (OPTIMIZER, "optimizer: {Adam: {schedule: CosineAnnealing}}\n", "unknown schedule 'CosineAnnealing'; write `Cosine`"),
+    (OPTIMIZER, "optimizer: {Adam: {schedule: {ExponentialLR: {gamma: 0.9}}}}\n", "write `Schedule: {step_config: 1, change: FACTOR}`"),
+    ("dataset: Iris\n", "dataset: {Parquet: {path: x.parquet}}\n", "export it as CSV, and write `CSV: {path: FILE, target: COLUMN}`"),
     (COST, "cost: categorical_crossentropy\n", "write `CrossEntropyMulti`, after `activation: Softmax`"),
     (COST, "cost: binary_crossentropy\n", "write `CrossEntropyBinary`, after `activation: Logistic`"),
     (COST, "loss: MeanSquared\n", "unknown key 'loss'; write cost (known: "),
