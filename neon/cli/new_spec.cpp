@@ -78,9 +78,39 @@ std::string layers_for(int64_t side) {
   return text(conv(32), side >= 2 ? halving : "", conv(64), side >= 4 ? halving : "", conv(128));
 }
 
+// An image of a folder that holds nothing else, or "". Hidden files do not count.
+std::string image_of_folder(const std::string& path) {
+  constexpr int kLooks = 100;
+  std::error_code ignored;
+  std::string out;
+  int looks = 0;
+  for (std::filesystem::recursive_directory_iterator at(path, ignored), end; at != end && looks < kLooks;
+       at.increment(ignored)) {
+    const std::string name = at->path().filename().string();
+    if (!at->is_regular_file(ignored) || name.starts_with('.')) continue;
+    if (!is_image_name(name)) return "";
+    out = at->path().string(), ++looks;
+  }
+  return out;
+}
+
+// Names the command for data of another kind.
+void check_is_no_folder_of_images(const std::string& path) {
+  const std::string image = folder_exists(path) ? image_of_folder(path) : "";
+  if (!image.empty())
+    fail(ErrorKind::config, path, ": holds images, such as ", in_quotes(image), "; neon new photos ", shell_word(path),
+         " prints a spec for them");
+}
+void check_is_no_table(const std::string& path) {
+  if (file_exists(path) && (path.ends_with(".csv") || path.ends_with(".tsv")))
+    fail(ErrorKind::config, path, ": is a table, not a folder; neon new table ", shell_word(path),
+         " prints a spec for it");
+}
+
 int run_new_photos(const CommandLine& line) {
   constexpr int64_t kSide = 64, kCrop = 56;
   const std::string& path = operand_for_new(line, 1);
+  check_is_no_table(path);
   // All images of one size, as the data set wants them here.
   const NewData data(line, "ImageFolder",
                      {entry("path", path), entry("size", std::to_string(kSide)), entry("test", "none")});
@@ -130,6 +160,7 @@ NewData table_for_new(const CommandLine& line, const std::string& path, const st
 
 int run_new_table(const CommandLine& line) {
   const std::string& path = operand_for_new(line, 2);
+  check_is_no_folder_of_images(path);
   const std::string target = line.operands.size() > 1 ? line.operands[1] : "last";
   const NewData data = table_for_new(line, path, target);
   const DataCheck& check = data.check();
@@ -262,6 +293,7 @@ int run_new_text_classes(const CommandLine& line, const std::string& path) {
 
 int run_new_text(const CommandLine& line) {
   const std::string& path = operand_for_new(line, 1);
+  check_is_no_folder_of_images(path);
   if (have_classes(path)) return run_new_text_classes(line, path);
   // With one step a sample, each token is one, and the last only a target.
   const NewData data(line, "Text", {entry("path", path), entry("steps", "1")}, {entry("steps", "1")});

@@ -171,6 +171,10 @@ class New(support.Case):
         self.refused(2, "new", "photos", says=["nothing to look at", "usage: neon new photos FOLDER"])
         self.refused(2, "new", "photos", "a", "b", says="'b' is one operand too many after 'a'")
         self.refused(2, "new", "fotos", "a", says="did you mean photos?")
+        write_colours(self)
+        for verb in "table", "text":
+            self.refused(2, "new", verb, "colours", says=["colours: holds images, such as 'colours/", "; neon new photos colours prints a spec for them"])
+        self.refused(2, "new", "photos", "some.csv", says="some.csv: is a table, not a folder; neon new table some.csv prints a spec for it")
         self.refused(3, "new", "photos", "nowhere", says="nowhere: no such file or folder")
         self.refused(3, "new", "table", "none.csv", says="none.csv")
         reviews = "".join(f"{i},some words and the number {i},{'ab'[i % 2]}\n" for i in range(60))
