@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "neon/cli/expected_files.h"
 #include "neon/cli/session.h"
 #include "neon/cli/verb.h"
 #include "neon/core/paths.h"
@@ -82,6 +83,7 @@ Texts best_results(const std::string& table, const Experiment& experiment) {
 // A run's folder, or a checkpoint.
 ComparedRun open_compared(const std::string& operand) {
   ComparedRun out{operand, {}, {}};
+  check_is_no_spec(operand, "a run's folder or a checkpoint (.safetensors)");
   std::error_code ignored;
   const bool is_folder = std::filesystem::is_directory(operand, ignored);
   const std::string path = checkpoint_at(operand, {kLastFile});

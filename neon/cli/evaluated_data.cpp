@@ -6,6 +6,7 @@
 #include "datasets/archive_names.h"
 #include "datasets/shard_folder.h"
 #include "datasets/tar.h"
+#include "neon/cli/expected_files.h"
 #include "neon/core/nearest_file.h"
 #include "neon/core/paths.h"
 #include "neon/spec/yaml.h"
@@ -139,6 +140,7 @@ CommandLine line_for_data(const CommandLine& line, const OpenedRun& opened, cons
   const bool pattern = path.find_first_of("*{") != path.npos;
   if (!pattern && !std::filesystem::exists(path, ignored))
     fail(ErrorKind::data, path, ": there is no such file or folder", nearest_file(path));
+  check_is_no_spec(path, "samples");
   DataOverrides overrides(line, opened);
   const Field* const place = overrides.field("path");
   if (!place)

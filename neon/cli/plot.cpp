@@ -1,6 +1,7 @@
 // neon plot [RUN...]: runs as a page, in the terminal, as CSV.
 #include <filesystem>
 
+#include "neon/cli/expected_files.h"
 #include "neon/cli/live_views.h"
 #include "neon/cli/output_place.h"
 #include "neon/cli/page_file.h"
@@ -39,6 +40,7 @@ std::vector<PlottedPath> plotted_paths(const CommandLine& line) {
   for (const std::string& path : paths)
     if (!std::filesystem::exists(path, ignored))
       fail(ErrorKind::data, path, ": there is no such file or folder", nearest_file(path));
+  for (const std::string& path : paths) check_is_no_spec(path, "a run's folder, a checkpoint or a metrics file");
   if (line.operands.empty()) print_message("note: " + folder_of(paths[0]) + " is the newest run");
   return with_runs_of_folders(paths);
 }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "neon/cli/expected_files.h"
 #include "neon/cli/objective.h"
 #include "neon/cli/options.h"
 #include "neon/cli/session.h"

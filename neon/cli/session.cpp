@@ -10,6 +10,7 @@
 #include "neon/cli/arguments.h"
 #include "neon/cli/conversion_notes.h"
 #include "neon/cli/data_checks.h"
+#include "neon/cli/expected_files.h"
 #include "neon/cli/kept_parameters.h"
 #include "neon/cli/rank_process.h"
 #include "neon/cli/slow_note.h"
@@ -39,43 +40,6 @@ const std::string& only_operand(const CommandLine& line) {
     fail(ErrorKind::config, in_quotes(line.operands[1]), " is one operand too many after ", in_quotes(first), usage);
   if (first.empty()) fail(ErrorKind::config, "the operand is empty", usage);
   return first;
-}
-
-namespace {
-
-// neon complains of a missing file before its name.
-bool is_there(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
-}
-
-[[noreturn]] void fail_folder(const std::string& path) {
-  if (const std::string spec = join_path(path, kSpecFile); is_there(spec))
-    fail(ErrorKind::config, path, ": expected a spec, this is a run's folder; its spec is ", spec, ", and neon resume ",
-         shell_word(path), " goes on with the run");
-  fail(ErrorKind::config, path, ": expected a spec, this is a folder; neon new photos ", shell_word(path),
-       " prints a spec for a folder of images");
-}
-
-// The user's data where a spec is expected.
-void check_is_no_data(const std::string& path) {
-  const std::string_view plain = path.ends_with(".gz") ? std::string_view(path).substr(0, path.size() - 3) : path;
-  if (plain.ends_with(".csv") || plain.ends_with(".tsv"))
-    fail(ErrorKind::config, path, ": expected a spec, found a table's name; neon new table ", shell_word(path),
-         " prints a spec for it");
-  if (is_image_name(path))
-    fail(ErrorKind::config, path, ": expected a spec, found an image's name; neon new photos FOLDER prints a spec for ",
-         "a folder of images");
-}
-
-}  // namespace
-
-void check_may_be_spec(const std::string& path) {
-  if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) fail_folder(path);
-  if (path.ends_with(".safetensors") && is_there(path))
-    fail(ErrorKind::config, path, ": expected a spec, found a checkpoint's name; neon resume ", path,
-         " goes on with it");
-  if (is_there(path)) check_is_no_data(path);
 }
 
 OpenedSpec open_spec(const CommandLine& line, const std::string& path) {
@@ -116,9 +80,7 @@ RunOptions options_of(const CommandLine& line, const OpenedSpec& spec) {
 }
 
 OpenedRun open_checkpoint(const CommandLine& line, const std::string& path) {
-  if (is_spec(path) && is_there(path))
-    fail(ErrorKind::config, path, ": expected a checkpoint (.safetensors), found a spec's name; neon ",
-         shell_word(path), " trains it");
+  check_is_no_spec(path, "a checkpoint (.safetensors)");
   std::vector<std::string> warnings;
   OpenedRun out{unpack_run(load_checkpoint(path, warnings), path), {}, nullptr};
   print_warnings(warnings);

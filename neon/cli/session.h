@@ -22,8 +22,6 @@ struct OpenedSpec {
 };
 // The values that --value gives to ranges.
 std::map<std::string, std::string> values_of(const CommandLine& line);
-// Throws where a file's or folder's name says that it is no spec, with the command that fits it.
-void check_may_be_spec(const std::string& path);
 OpenedSpec open_spec(const CommandLine& line, const std::string& path);
 // Options of the command line, and those that only the spec names.
 RunOptions options_of(const CommandLine& line, const OpenedSpec& spec);

@@ -214,6 +214,9 @@ class Usage(Case):
         self.neon("-e", "1", "-s", "m.safetensors", self.spec())
         for verb in [], ["check"], ["bench"]:
             self.refused(2, *verb, "m.safetensors", says=["m.safetensors: expected a spec, found a checkpoint's name", "neon resume"])
+        self.neon("-e", "1", "-s", "net", self.spec())
+        for verb in [], ["check"], ["bench"]:
+            self.refused(2, *verb, "net", says="net: expected a spec, found a checkpoint; neon resume net goes on with it")
 
     def test_config_file(self):
         self.refused(2, "-c", "none.cfg", self.spec(), says=["none.cfg", "no such file"])

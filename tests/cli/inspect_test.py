@@ -131,6 +131,13 @@ class Inspection(Case):
                 self.refused(2, *verb, spec, says=f"neon: {says}")
         self.refused(2, "check", self.spec(), "--set", "metrics=[TopK: {k: 7}]", says="neon: --set: metrics: TopKMisclassification: k is 7")
 
+    def test_a_spec_is_no_run_and_no_samples(self):
+        self.neon("-e", "1", "-s", "m.safetensors", self.spec())
+        for verb, expected in ((["plot"], "a run's folder, a checkpoint or a metrics file"), (["compare", "m.safetensors"], "a run's folder or a checkpoint"),
+                               (["eval", "m.safetensors"], "samples"), (["predict", "m.safetensors"], "samples")):
+            self.refused(2, *verb, "s.yaml", says=f"s.yaml: expected {expected}")
+            self.refused(2, *verb, "s.yaml", says="found a spec's name; neon s.yaml trains it")
+
     def test_a_spec_is_no_checkpoint(self):
         for verb in ["eval"], ["resume"]:
             self.refused(2, *verb, self.spec(), says=["s.yaml: expected a checkpoint (.safetensors), found a spec's name", "neon s.yaml trains it"])

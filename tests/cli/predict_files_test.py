@@ -90,7 +90,7 @@ class Files(Case):
         self.refused(3, "predict", "m", "nowhere.npy", says="nowhere.npy: there is no such file")
         self.refused(2, "predict", "m", "-", "-", says="stdin, which is read once only")
         self.refused(2, "predict", "m", says="usage: neon predict CHECKPOINT FILE...")
-        self.refused(2, "predict", "m", "s.yaml", says="s.yaml: samples are read from .csv, .npy, .npz, IDX")
+        self.refused(2, "predict", "m", "m", says="m: samples are read from .csv, .npy, .npz, IDX")
 
     def test_bad_images_end_the_run_or_are_left_out_in_order(self):
         self.trained()
