@@ -65,14 +65,15 @@ struct Split {
 };
 
 struct Data : SampleMeaning {
-  Split train, test, validation;  // empty: the set does not have it
-  std::string source;             // for messages: a folder, "150 samples built in"
-  std::string test_source;        // of the test samples; "": they come from there, too
-  int64_t padding_classes = 0;    // the last ones, which no sample of any split has
-  bool took_validation = false;   // the reader took the samples that `validation` asks for
-  bool took_fold = false;         // the reader took the samples of the fold as test samples
+  Split train, test, validation;               // empty: the set does not have it
+  std::string source;                          // for messages: a folder, "150 samples built in"
+  std::string test_source, validation_source;  // of these samples; "": they come from there, too
+  int64_t padding_classes = 0;                 // the last ones, which no sample of any split has
+  bool took_validation = false;                // the reader took the samples that `validation` asks for
+  bool took_fold = false;                      // the reader took the samples of the fold as test samples
   const std::string& source_of(std::string_view set) const {
-    return set == "test" && !test_source.empty() ? test_source : source;
+    const std::string& own = set == "test" ? test_source : set == "validation" ? validation_source : source;
+    return own.empty() ? source : own;
   }
 };
 

@@ -137,9 +137,10 @@ class Text : public Parametrized<Dataset, TextFilesParams> {
       return found.path;
     };
     out.source = take(params.path, out.train);
-    for (const auto& [key, path, to] : {std::tuple("validation_path", &params.validation_path, &out.validation),
-                                        std::tuple("test_path", &params.test_path, &out.test)})
-      warn_of_same_file(out.source, take(*path, *to), key, context);
+    out.validation_source = take(params.validation_path, out.validation);
+    warn_of_same_file(out.source, out.validation_source, "validation_path", context);
+    out.test_source = take(params.test_path, out.test);
+    warn_of_same_file(out.source, out.test_source, "test_path", context);
     return out;
   }
 };

@@ -113,10 +113,11 @@ Tokenizer tokenizer_of(const TextParts& parts, std::string_view train, const Tex
   Vocabulary vocabulary = vocabulary_by(params, train, parts.source, context);
   Tokenizer out(vocabulary);
   if (vocabulary.unit == TextUnit::bpe) return out;  // which has tokens for all texts
-  std::set<std::string> unknown = strangers(out, parts.validation, parts.source);
-  unknown.merge(strangers(out, parts.test, parts.source));
+  std::set<std::string> unknown = strangers(out, parts.validation, parts.source_of(parts.validation));
+  const std::string& source = parts.source_of(unknown.empty() ? parts.test : parts.validation);
+  unknown.merge(strangers(out, parts.test, parts.source_of(parts.test)));
   if (unknown.empty()) return out;
-  context.warn(text(parts.source, ": of the evaluated text's ", params.unit, ", ", unknown.size(), " (as ",
+  context.warn(text(source, ": of the evaluated text's ", params.unit, ", ", unknown.size(), " (as ",
                     in_quotes(*unknown.begin()), ") do not occur in the training text; they count as ", kUnknownText));
   vocabulary.texts.insert(vocabulary.texts.begin(), kUnknownText);
   return Tokenizer(std::move(vocabulary));
@@ -144,10 +145,11 @@ Data pieces_of_text(const TextParts& given, const TextParams& params, double val
   check_stride(params.stride, params.steps, params.streams);
   const Tokenizer tokenizer = tokenizer_of(parts, parts.train, params, context);
   const auto split = [&](const std::string& text, const char* part, int64_t stride) {
-    return pieces_of(tokenizer.encode(text, parts.source), params.steps, stride, parts.source, part);
+    const std::string& source = parts.source_of(text);
+    return pieces_of(tokenizer.encode(text, source), params.steps, stride, source, part);
   };
   Data out;
-  out.source = parts.source;
+  out.source = parts.source, out.test_source = parts.test_source, out.validation_source = parts.validation_source;
   out.train = split(parts.train, "training", params.stride > 0 ? params.stride : params.steps);
   out.validation = split(parts.validation, "validation", params.steps);
   out.test = split(parts.test, "test", params.steps);

@@ -31,7 +31,12 @@ struct TextParams : VocabularyParams {
 // The texts of a set; those that are empty are not there.
 struct TextParts {
   std::string train, validation, test;
-  std::string source;  // for messages: a file or folder
+  std::string source;                          // for messages: a file or folder
+  std::string validation_source, test_source;  // of these parts; "": they come from there, too
+  const std::string& source_of(const std::string& part) const {
+    const std::string& own = &part == &test ? test_source : &part == &validation ? validation_source : source;
+    return own.empty() ? source : own;
+  }
 };
 
 // The last tokens of the training text as validation text: their share below 1, or their number of samples.

@@ -156,6 +156,7 @@ class NamedText : public Parametrized<Dataset, NamedTextParams<kind>> {
     if (files.size() == 1) return cut(std::move(parts), context);
     parts.validation = std::string(TextFile(files[1]).text());
     parts.test = std::string(TextFile(files[2]).text());
+    parts.validation_source = files[1], parts.test_source = files[2];
     return this->finish(pieces_of_text(parts, this->params, this->common.validation, context), context);
   }
 

@@ -66,7 +66,7 @@ class Tokens : public Parametrized<Dataset, TokensParams> {
   using Files = std::shared_ptr<const TokenFiles>;
   struct Parts {
     Files train, validation, test;
-    std::string source;
+    std::string source, validation_source, test_source;
   };
 
   static std::vector<std::string> paths_of(const std::string& path, const DataContext& context, std::string& missing) {
@@ -84,17 +84,17 @@ class Tokens : public Parametrized<Dataset, TokensParams> {
 
   Parts open(const DataContext& context, std::string& missing) const {
     Parts out;
-    const auto take = [&](const std::string& path) -> Files {
+    const auto take = [&](const std::string& path, std::string& source) -> Files {
       if (path.empty() || !missing.empty()) return nullptr;
       const std::vector<std::string> paths = paths_of(path, context, missing);
       if (paths.empty()) return nullptr;
       auto files = std::make_shared<const TokenFiles>(paths, params.type);
-      if (out.source.empty()) out.source = text(paths.size() == 1 ? paths[0] : path, " (", files->form(), ")");
+      source = text(paths.size() == 1 ? paths[0] : path, " (", files->form(), ")");
       return files;
     };
-    out.train = take(params.path);
-    out.validation = take(params.validation_path);
-    out.test = take(params.test_path);
+    out.train = take(params.path, out.source);
+    out.validation = take(params.validation_path, out.validation_source);
+    out.test = take(params.test_path, out.test_source);
     return out;
   }
 
@@ -128,7 +128,7 @@ class Tokens : public Parametrized<Dataset, TokensParams> {
   // Without `held` all parts are read as they are asked for.
   Data data_of(const Parts& parts, const DataContext& context, bool held) const {
     Data out;
-    out.source = parts.source;
+    out.source = parts.source, out.test_source = parts.test_source, out.validation_source = parts.validation_source;
     out.sample = {params.steps};
     out.sequence = true;
     out.streams = params.streams;
@@ -167,7 +167,7 @@ class Tokens : public Parametrized<Dataset, TokensParams> {
     if (held || part.count < 2) {
       std::vector<int32_t> tokens(size_t(part.count));
       files->read(part.first, tokens, data.tokens);
-      out = pieces_of(tokens, params.steps, stride, data.source, name);
+      out = pieces_of(tokens, params.steps, stride, data.source_of(name), name);
     } else {
       out.rows = std::make_shared<TokenPieces>(files, part, params.steps, stride, data.tokens);
     }

@@ -331,6 +331,31 @@ class Texts(Case):
                 self.assertEqual(result.err.count("\n"), 1, result.err)
 
 
+class Sources(Case):
+    """Files of their own for texts to test with, and to validate with, are named where these parts are meant."""
+    NET = SPEC[SPEC.index("layers:"):].replace("epochs: 6", "epochs: 1")
+
+    def test_results_name_the_file_of_their_samples(self):
+        for name, text in ("a", TEXT), ("v", "abcab" * 10), ("t", "acbac" * 10):
+            self.write(name + ".txt", text)
+            np.array(["abc".index(letter) for letter in text], "<u2").tofile(self.path(name + ".bin"))
+        for kind, end, of in ("Text", ".txt", ""), ("Tokens", ".bin", " (uint16)"):
+            spec = self.spec(f"dataset: {{{kind}: {{path: a{end}, validation_path: v{end}, test_path: t{end}, steps: 6}}}}\n" + self.NET)
+            out = self.neon(spec, "-s", "m.safetensors", "--overwrite").out
+            for part, name in ("validation", "v"), ("test", "t"):
+                self.assertRegex(out, rf"(?m)^{part}: .*  \({re.escape(name + end + of)}\)$")
+            self.assertIn(f"  (t{end}{of}, ", self.neon("eval", "m.safetensors").out)
+
+    def test_messages_name_the_file_that_is_at_fault(self):
+        for name, text in ("a", TEXT.encode()), ("x", b"abx" * 9), ("damaged", b"ab\xff" * 9), ("short", b"a"):
+            self.write(name + ".txt", text)
+        for key in "validation_path", "test_path":
+            spec = "dataset: {Text: {path: a.txt, %s: %s.txt, steps: 6}}\n" + self.NET
+            self.assertIn("warning: x.txt: of the evaluated text's characters, 1 (as 'x')", self.neon(self.spec(spec % (key, "x"))).err)
+            for name in "damaged", "short":
+                self.refused(3, self.spec(spec % (key, name)), says=f"neon: {name}.txt: ")
+
+
 class ResetPeriod(Case):
     def test_states_begin_at_0_in_every_batch_that_the_period_divides(self):
         text = "".join(np.random.default_rng(1).choice(list("abcd"), 61))

@@ -164,8 +164,9 @@ TEST_CASE("a folder's files follow one another; other texts are evaluated with")
   CHECK(values(data.train.targets) == std::vector<double>{3, 4, 1, 4, 2, 3, -1, -1, -1});
   CHECK(values(data.test.targets) == std::vector<double>{3, 0, -1, -1, -1, -1, -1, -1, -1});
   CHECK(warnings ==
-        Texts{dir / "book" + ": of the evaluated text's characters, 1 (as 'd') do not occur in the training "
-                             "text; they count as <unk>"});
+        Texts{test +
+              ": of the evaluated text's characters, 1 (as 'd') do not occur in the training text; they count as "
+              "<unk>"});
 }
 
 TEST_CASE("a line's end stands between the files of a text") {
