@@ -99,6 +99,18 @@ struct Description {
            (any_above_one(windows.dilation) || (windows.axes() == 3 && any_above_one(windows.strides)));
   }
 
+  // Whether this implementation in bf16 takes longer than one in f32 with all conversions. `jit_bf16` fills a vector
+  // with zeros behind the channels of a group: gradients of 5x5 filters, one for each channel, took 12 times as long,
+  // and 3x3 filters with groups of 4 to 20 channels 1.3 to 2.5 times. Products of patches, for taps that lie apart,
+  // took 3 times as long with 32 channels, as long with 128, and half as long with 512.
+  bool is_faster_in_f32(std::string_view implementation) const {
+    constexpr int64_t kVector = 16, kManyChannels = 128;
+    const bool grouped = any_w.dims().size() > x.dims().size();
+    const int64_t groups = grouped ? any_w.dims()[0] : 1, in = x.dims()[1] / groups, out = y.dims()[1] / groups;
+    if (implementation.starts_with("jit_bf16")) return grouped && (in % kVector != 0 || out % kVector != 0);
+    return implementation.starts_with("x64:gemm") && std::min(in, out) < kManyChannels;
+  }
+
   static bool any_above_one(const std::vector<int64_t>& numbers) {
     return std::ranges::any_of(numbers, [](int64_t number) { return number > 1; });
   }
@@ -120,11 +132,17 @@ class OnednnConvolution : public OnednnKernel {
     else weight_gradient(kernel, {kernel.attributes, a, c, b, type});
   }
   bool is_reference() const { return implementation().starts_with("onednn:ref"); }
+  bool is_faster_in_f32() const { return faster_in_f32_; }
 
  private:
+  void choose(const Description& d, const dnnl::primitive& primitive, const dnnl::primitive_desc_base& made) {
+    set_primitive(primitive, made);
+    faster_in_f32_ = type() == memory::data_type::bf16 && d.is_faster_in_f32(made.impl_info_str());
+  }
+
   void forward(const LoweredKernel& kernel, const Description& d) {
     const auto made = d.forward(bool(kernel.bias()), attributes());
-    set_primitive(dnnl::convolution_forward(made), made);
+    choose(d, dnnl::convolution_forward(made), made);
     read(DNNL_ARG_SRC, kernel.inputs[0], d.x, d.x);
     read(DNNL_ARG_WEIGHTS, kernel.inputs[1], d.w, made.weights_desc());
     if (kernel.bias()) read(DNNL_ARG_BIAS, kernel.bias(), d.bias, d.bias);
@@ -136,7 +154,7 @@ class OnednnConvolution : public OnednnKernel {
     const Primitive::desc desc(dnnl::algorithm::convolution_direct, d.x, d.any_w, d.y, d.windows.strides, d.dilation,
                                d.windows.before, d.windows.after);
     const Primitive::primitive_desc made(desc, attributes(), onednn_engine(), d.forward(false, attributes()));
-    set_primitive(Primitive(made), made);
+    choose(d, Primitive(made), made);
     read(DNNL_ARG_DIFF_DST, kernel.inputs[0], d.y, d.y);
     read(DNNL_ARG_WEIGHTS, kernel.inputs[1], d.w, made.weights_desc());
     write(DNNL_ARG_DIFF_SRC, kernel.outputs[0], d.x, d.x);
@@ -150,15 +168,17 @@ class OnednnConvolution : public OnednnKernel {
     Primitive::primitive_desc made(desc, attributes(), onednn_engine(), hint);
     while (d.overruns(made.impl_info_str()) || d.takes_other_pixels(made.impl_info_str()))
       if (!made.next_impl()) throw dnnl::error(dnnl_unimplemented, "no other primitive");
-    set_primitive(Primitive(made), made);
+    choose(d, Primitive(made), made);
     read(DNNL_ARG_SRC, kernel.inputs[0], d.x, d.x);
     read(DNNL_ARG_DIFF_DST, kernel.inputs[1], d.y, d.y);
     write(DNNL_ARG_DIFF_WEIGHTS, kernel.outputs[0], d.w, made.diff_weights_desc());
   }
+
+  bool faster_in_f32_ = false;
 };
 
 // Null where oneDNN has no primitive, or none that is worth it.
-std::unique_ptr<Kernel> make_of(const LoweredKernel& kernel, Context& context, memory::data_type type) try {
+std::unique_ptr<OnednnConvolution> make_of(const LoweredKernel& kernel, Context& context, memory::data_type type) try {
   auto made = std::make_unique<OnednnConvolution>(kernel, context, type);
   return made->is_reference() ? nullptr : std::move(made);
 } catch (const dnnl::error& error) {
@@ -170,11 +190,13 @@ std::unique_ptr<Kernel> make_of(const LoweredKernel& kernel, Context& context, m
 
 std::unique_ptr<Kernel> make_onednn_convolution(const LoweredKernel& kernel, Context& context) {
   const DType dtype = context.type(kernel.outputs[0]).dtype;
-  if (dtype == DType::bf16 && has_bf16())
-    if (auto made = make_of(kernel, context, memory::data_type::bf16)) return made;
+  std::unique_ptr<OnednnConvolution> in_bf16;
+  if (dtype == DType::bf16 && has_bf16()) in_bf16 = make_of(kernel, context, memory::data_type::bf16);
+  if (in_bf16 && !in_bf16->is_faster_in_f32()) return in_bf16;
   if (kernel.convolution() == ConvolutionKind::by_filters)
     if (auto made = make_pixel_gradient(kernel, context)) return made;
-  return make_of(kernel, context, memory::data_type::f32);
+  if (auto made = make_of(kernel, context, memory::data_type::f32)) return made;
+  return in_bf16;
 }
 
 }  // namespace neon::cpu
