@@ -171,7 +171,7 @@ class PoolGradientWriter : PoolGradientTiles {
   PixelCode pixel() { return PixelCode(*walk_->code, code_, "of_pixel"); }
 
   // Folds or finishes the `numbers` of an element, as they would be stored. Code that makes numbers of channels alone
-  // has them stored with the first pixel.
+  // has them stored with the first pixel, and single ones with the first number.
   std::string walked(const std::string& numbers) {
     std::string out = text("  const i64 own = ", place("x", &PoolAxis::large), ";\n");
     for (const auto& [array, name] : names_)
@@ -187,9 +187,11 @@ class PoolGradientWriter : PoolGradientTiles {
         out += text("  R out", n, "[", width_, "];\n");
         ends += text("      out", n, "[j] = r", store.reg, ";\n");
         stores += text("  ", code_.store_pack(store.value, "own", width_, text("out", n)), ";\n");
-      } else
-        ends += text("      if (own == c) {\n", code_.store(store.value, "c + j", text("r", store.reg), "        "),
-                     "      }\n");
+      } else {
+        const bool one = store.reach == Reach::scalar;
+        ends += text("      if (own ", one ? "+ j == 0" : "== c", ") {\n",
+                     code_.store(store.value, one ? "0" : "c + j", text("r", store.reg), "        "), "      }\n");
+      }
     }
     return text(out, "#pragma unroll\n  for (int j = 0; j < ", width_, "; ++j) {\n",
                 pixel().each([&](Value array) { return names_.at(array); }), ends, "  }\n", stores);
