@@ -11,7 +11,8 @@ namespace neon::cpu {
 
 namespace {
 
-constexpr int64_t kSide = 16;  // of the squares in which a matrix is turned
+constexpr int64_t kSide = 16;       // of the squares in which a matrix is turned
+constexpr int64_t kShortRow = 256;  // bytes; of shorter rows a thread takes several at once
 
 std::vector<int64_t> dense_strides(const Shape& shape) {
   std::vector<int64_t> out(size_t(shape.rank()), 1);
@@ -48,7 +49,7 @@ class StridedCopy {
   }
 
   void run(const std::byte* from, std::byte* to) const {
-    const int64_t step = turns_ ? kSide : 1, parts = (rows_ + step - 1) / step;
+    const int64_t step = turns_ || columns_ * size_ < kShortRow ? kSide : 1, parts = (rows_ + step - 1) / step;
 #pragma omp parallel for num_threads(threads_) schedule(static) if (threads_ > 1)
     for (int64_t part = 0; part < parts; ++part) {
       const int64_t first = part * step, last = std::min(rows_, first + step);
@@ -69,13 +70,25 @@ class StridedCopy {
     return out;
   }
 
+  // Where rows first .. last - 1 begin. Divisions for each row would take longer than the copy of a short one.
+  void find_starts(int64_t first, int64_t last, int64_t* starts) const {
+    const Axis inner = axes_.size() > 1 ? axes_[axes_.size() - 2] : Axis{1, 0};
+    int64_t place = first % inner.size;
+    starts[0] = offset(first);
+    for (int64_t row = first + 1; row < last; ++row) {
+      const bool follows = ++place < inner.size;
+      if (!follows) place = 0;
+      starts[row - first] = follows ? starts[row - first - 1] + inner.stride : offset(row);
+    }
+  }
+
   template <typename T>
   void rows(const std::byte* from, std::byte* to, int64_t first, int64_t last) const {
     const T* x = reinterpret_cast<const T*>(from);
     T* y = reinterpret_cast<T*>(to);
     const int64_t stride = axes_.back().stride;
     int64_t starts[kSide];
-    for (int64_t row = first; row < last; ++row) starts[row - first] = offset(row);
+    find_starts(first, last, starts);
     if (stride == 1) {
       for (int64_t row = first; row < last; ++row)
         std::memcpy(y + row * columns_, x + starts[row - first], size_t(columns_) * sizeof(T));
