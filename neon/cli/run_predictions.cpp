@@ -154,10 +154,14 @@ void check_predicted_net(const Experiment& experiment, const SampleMeaning& mean
   if (!experiment.cost())
     fail_about("predictions", "are outputs beside targets, and a rule trains without these; neon predict and neon ",
                "sample print what this net gives");
-  if (meaning.label_of == LabelOf::box || meaning.label_of == LabelOf::sequence || experiment.params.buckets.is_given())
+  if (meaning.label_of == LabelOf::box || meaning.label_of == LabelOf::sequence)
     fail_about("predictions", "have one form for all samples, and these are ",
                meaning.label_of == LabelOf::box ? "boxes" : "sequences of different lengths",
                "; neon predict prints them for files");
+  if (experiment.params.buckets.is_given())
+    fail_about("predictions",
+               "are of batches of one length, and buckets makes several; leave buckets out, or let neon ",
+               "predict print outputs for files");
 }
 
 std::vector<std::string> check_predictions(const CommandLine& line, const Experiment& experiment, const Data& data,

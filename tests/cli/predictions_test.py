@@ -119,6 +119,16 @@ class Predictions(Case):
         self.spec(predictions="[validation]")
         self.assertIn("warning: predictions: the data set has no validation samples", self.neon("s.yaml", "-b", "cpu").err)
 
+    def test_buckets_are_named_where_they_stand_in_the_way(self):
+        """Each text has one class, whatever its length."""
+        self.write("t.csv", "text,label\n" + "a b a,x\nb,y\n" * 8)
+        self.write("t.yaml", "dataset: {TextClasses: {path: t.csv, steps: 3, test: 0}}\nlayers: [Embedding: 2, RecurrentMean, "
+                   "Affine: {nout: classes, activation: Softmax}]\ncost: CrossEntropyMulti\noptimizer: Adam\nbatch_size: 4\n"
+                   "epochs: 1\nbuckets: 2\npredictions: [train]\n")
+        self.refused(2, "t.yaml", "-b", "cpu", says="predictions: are of batches of one length, and buckets makes several; leave buckets out")
+        self.neon("t.yaml", "-b", "cpu", "--no_run_folder", "-s", "t", "--set", "buckets=null")
+        self.assertEqual(self.predicted("t.predictions.npz")["train_outputs"].shape, (16, 2))
+
     def test_rules_have_none(self):
         self.write("s.yaml", "dataset: {Digits: {ntrain: 64, ntest: 32}}\nlayers: [RBM: {nout: 4}]\nrule: ContrastiveDivergence\n"
                    "optimizer: {GradientDescentMomentum: {learning_rate: 0.1, momentum_coef: 0}}\nepochs: 1\npredictions: [test]\n")
