@@ -8,6 +8,7 @@
 #include "datasets/csv_dialect.h"
 #include "datasets/line_pieces.h"
 #include "datasets/text_codes.h"
+#include "neon/core/counted.h"
 #include "neon/core/threads.h"
 
 namespace neon {
@@ -302,21 +303,30 @@ void CsvRows::read_part(Part& part, const Table& table) const {
 
 void CsvRows::read_row(CsvReader& reader, Part& part, const Table& table) const {
   const size_t start = reader.at();
-  const auto wrong_count = [&] {
-    std::vector<CsvCell> cells;
+  std::vector<CsvCell> cells;
+  const auto count_cells = [&] {
     reader.go_to(start);
     reader.next(cells);
-    reader.fail_at(cells.back().at, text("this row has ", cells.size(), " cells, the first row ", table.columns));
+    return cells.size();
+  };
+  const auto wrong_count = [&] {
+    const std::string count = counted(int64_t(count_cells()), "cell");
+    reader.fail_at(cells.back().at, text("this row has ", count, ", the first row ", table.columns));
   };
   if (part.rows == part.most) wrong_count();  // rows of all columns would fit
   float* to = part.features + part.rows * int64_t(layout_.features);
-  for (size_t i = 0; i < table.columns; ++i) {
-    const size_t quick = reader.take_short_f32s(to, numbers_in_a_row_[i]);
-    to += quick, i += quick;
-    if (layout_.feature[i]) read_cell(reader, i, part, table, *to++);
-    else if (layout_.is_target(i)) part.targets[target_[i]][part.rows] = target(reader.cell(), part, table);
-    else reader.skip_cell();
-    if (reader.another_cell() != (i + 1 < table.columns)) wrong_count();
+  try {
+    for (size_t i = 0; i < table.columns; ++i) {
+      const size_t quick = reader.take_short_f32s(to, numbers_in_a_row_[i]);
+      to += quick, i += quick;
+      if (layout_.feature[i]) read_cell(reader, i, part, table, *to++);
+      else if (layout_.is_target(i)) part.targets[target_[i]][part.rows] = target(reader.cell(), part, table);
+      else reader.skip_cell();
+      if (reader.another_cell() != (i + 1 < table.columns)) wrong_count();
+    }
+  } catch (const Error&) {
+    if (count_cells() != table.columns) wrong_count();  // this explains a cell in a column of another kind
+    throw;
   }
 }
 

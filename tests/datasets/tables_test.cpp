@@ -154,6 +154,8 @@ TEST_CASE("what is wrong in a CSV file is said with file, line and column") {
   CHECK_THAT(error("x,y,k\n1,0x10,a\n", numbers),
              Catch::StartsWith("a.csv:2:3: column 'y': expected a number, found '0x10'; mend the cell"));
   CHECK_THAT(error("x,y,k\n1,2,a\n3,4\n"), Catch::StartsWith("a.csv:3:3: this row has 2 cells, the first row 3"));
+  // A text in a column of numbers comes from the missing cell.
+  CHECK(error("x,y,k\n1,2,a\n3,b\n", numbers) == "a.csv:3:3: this row has 2 cells, the first row 3");
   CHECK_THAT(error("x,x,k\n1,2,a\n"), Catch::StartsWith("a.csv:1:3: two columns are named 'x'; rename one of them"));
   CHECK_THAT(error("x,y,k\n1,2,\n"), Catch::StartsWith("a.csv:2:5: the target is empty"));
   CHECK_THAT(error(""), Catch::StartsWith("a.csv: is empty"));
