@@ -4,6 +4,8 @@
 #include <set>
 #include <tuple>
 
+#include "neon/core/counted.h"
+
 namespace neon {
 
 namespace {
@@ -64,7 +66,7 @@ void check_folds(const Dataset::Common& common, int64_t samples, int64_t test_sa
     fail(ErrorKind::config, "folds: ", folds, " folds test with every sample once, but ", source, " has ", test_samples,
          " others to test with; leave folds out, or the key or folder that gives those");
   if (folds > samples)
-    fail(ErrorKind::config, "folds: ", source, " has ", samples, " samples, too few for ", folds, " folds");
+    fail(ErrorKind::config, "folds: ", source, " has ", counted(samples, "sample"), ", too few for ", folds, " folds");
 }
 
 int64_t fold_size(const Dataset::Common& common, int64_t samples) {

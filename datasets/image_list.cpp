@@ -13,6 +13,7 @@
 #include "datasets/labels.h"
 #include "datasets/table_header.h"
 #include "datasets/test_images.h"
+#include "neon/core/counted.h"
 #include "neon/core/paths.h"
 
 namespace neon {
@@ -130,8 +131,9 @@ void read_list(List& list, const ListTargets& targets, const std::string& header
   std::optional<Entry> head;
   for (bool first = true; reader.next(cells); first = false) {
     if (cells.size() != 2 && targets.empty())
-      reader.fail_at(cells.front().at, text("expected a file and its class, found ", cells.size(), " cells",
-                                            cells.size() > 2 ? "; targets names columns to predict" : ""));
+      reader.fail_at(cells.front().at,
+                     text("expected a file and its class, found ", counted(int64_t(cells.size()), "cell"),
+                          cells.size() > 2 ? "; targets names columns to predict" : ""));
     if (cells.size() < 2) reader.fail_at(cells.front().at, "expected a file and its targets, found 1 cell");
     Entry entry{name_within(std::string(cells[0].text), list.root), std::string(cells[1].text), &list, cells[0].at,
                 cells[1].at};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "datasets/csv_columns.h"
+#include "neon/core/counted.h"
 #include "neon/core/key_error.h"
 #include "neon/core/message.h"
 #include "neon/core/text.h"
@@ -41,7 +42,8 @@ ListCells::ListCells(const ListTargets& targets, const CsvReader& reader, const 
       fail(ErrorKind::config, "targets: ", path, " has no column ", in_quotes(key), did_you_mean(key, table_.names));
     if (column == 0) fail(ErrorKind::config, "targets: the first column of ", path, " names the files");
     if (column >= int64_t(head.size()))
-      reader.fail_at(head.front().at, text("there are ", head.size(), " columns, and targets names column ", key));
+      reader.fail_at(head.front().at, text("the table has ", counted(int64_t(head.size()), "column"),
+                                           ", and targets names column ", key));
     if (std::ranges::count(table_.target_columns, size_t(column)))
       fail(ErrorKind::config, "targets: column ", in_quotes(key), " of ", path, " is given twice");
     table_.target_columns.push_back(size_t(column));

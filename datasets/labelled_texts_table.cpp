@@ -10,6 +10,7 @@
 #include "datasets/labelled_texts.h"
 #include "datasets/table_header.h"
 #include "datasets/text_file.h"
+#include "neon/core/counted.h"
 #include "neon/core/message.h"
 
 namespace neon {
@@ -192,12 +193,13 @@ std::vector<LabelledText> read_rows(std::string_view content, const LabelledText
   while (reader.next(cells)) {
     if (table.count == 0 && table.begin(cells, params, labelled)) continue;
     if (cells.size() != table.count)
-      reader.fail_at(cells[0].at, text("this line has ", cells.size(), " cells, the first has ", table.count,
-                                       labelled                ? ""
-                                       : table.path == "stdin" ? "; a first line without the name of the column of "
-                                                                 "texts makes all lines texts"
-                                                               : "; lines of texts come by stdin: give - for the "
-                                                                 "file"));
+      reader.fail_at(cells[0].at,
+                     text("this line has ", counted(int64_t(cells.size()), "cell"), ", the first has ", table.count,
+                          labelled                ? ""
+                          : table.path == "stdin" ? "; a first line without the name of the column of "
+                                                    "texts makes all lines texts"
+                                                  : "; lines of texts come by stdin: give - for the "
+                                                    "file"));
     if (labelled && cells[table.label].text.empty()) reader.fail_at(cells[table.label].at, "the class is missing");
     out.push_back({joined_texts(reader, cells, table), labelled ? std::string(cells[table.label].text) : "",
                    reader.place(cells[table.texts[0]].at, known)});

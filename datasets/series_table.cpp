@@ -9,6 +9,7 @@
 #include "datasets/csv_meant.h"
 #include "datasets/table_header.h"
 #include "datasets/text_file.h"
+#include "neon/core/counted.h"
 
 namespace neon {
 
@@ -129,7 +130,8 @@ class SeriesReader {
     std::vector<SeenNumbers> seen(number_places.size());
     for (std::vector<CsvCell> cells; reader_.next(cells);) {
       if (cells.size() != out_.columns)
-        reader_.fail_at(cells.back().at, text("this row has ", cells.size(), " cells, the first row ", out_.columns));
+        reader_.fail_at(cells.back().at, text("this row has ", counted(int64_t(cells.size()), "cell"),
+                                              ", the first row ", out_.columns));
       for (const size_t i : number_places) numbers_.push_back(number_in(cells[i], i));
       for (size_t k = 0; k < seen.size() && out_.begins.size() < kRowsLookedAt; ++k)
         seen[k].add(cells[number_places[k]].text, cells[number_places[k]].at, dialect_.decimal);

@@ -115,7 +115,7 @@ class TextSamples(Case):
                      says="a first line without the name of the column of texts makes all lines texts")
         self.write("uneven.csv", "good film, really\nbad one\n")
         self.refused(3, "predict", "t.safetensors", "uneven.csv",
-                     says="uneven.csv:2:1: this line has 1 cells, the first has 2; lines of texts come by stdin: give - for the file")
+                     says="uneven.csv:2:1: this line has 1 cell, the first has 2; lines of texts come by stdin: give - for the file")
         self.write("table.txt", self.read("t.csv").decode())
         self.assertEqual(self.rows("table.txt"), expected)
         self.assertEqual(self.rows("-", stdin=self.read("lines.txt")), expected)

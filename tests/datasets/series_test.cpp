@@ -168,7 +168,7 @@ TEST_CASE("series that give no windows") {
   CHECK(refused("Windows", {{"path", array}, {"columns", "[0, 1]"}, {"ignore", "[1]"}}) ==
         "config: columns: 1 is to be ignored, too; leave it out of one of them");
   CHECK(refused("Windows", {{"path", short_row}}) ==
-        "data: " + short_row + ":2:1: this row has 1 cells, the first row 2");
+        "data: " + short_row + ":2:1: this row has 1 cell, the first row 2");
   CHECK(refused("Windows", {{"path", mixed}}) ==
         "config: " + mixed +
             ":1:1: this line may name the columns or be a sample: some of its cells are numbers, "
