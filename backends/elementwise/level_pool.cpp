@@ -15,22 +15,22 @@ constexpr int kBytes = 32;
 constexpr int kBytes = 16;
 #endif
 
-// Numbers; places of the same width, so that one mask serves both; positions as they are stored.
-template <typename R>
+// Numbers in vectors of `bytes`; places of the same width, so that one mask serves both; positions as they are stored.
+template <typename R, int bytes>
 struct Vectors;
-template <>
-struct Vectors<float> {
-  static constexpr int lanes = kBytes / 4;
-  typedef float Numbers __attribute__((vector_size(kBytes), aligned(4), may_alias));
-  typedef int32_t Places __attribute__((vector_size(kBytes), may_alias));
+template <int bytes>
+struct Vectors<float, bytes> {
+  static constexpr int lanes = bytes / 4;
+  typedef float Numbers __attribute__((vector_size(bytes), aligned(4), may_alias));
+  typedef int32_t Places __attribute__((vector_size(bytes), may_alias));
   template <typename P>
   using Stored [[gnu::vector_size(lanes * sizeof(P)), gnu::aligned(alignof(P)), gnu::may_alias]] = P;
 };
-template <>
-struct Vectors<double> {
-  static constexpr int lanes = kBytes / 8;
-  typedef double Numbers __attribute__((vector_size(kBytes), aligned(8), may_alias));
-  typedef int64_t Places __attribute__((vector_size(kBytes), may_alias));
+template <int bytes>
+struct Vectors<double, bytes> {
+  static constexpr int lanes = bytes / 8;
+  typedef double Numbers __attribute__((vector_size(bytes), aligned(8), may_alias));
+  typedef int64_t Places __attribute__((vector_size(bytes), may_alias));
   template <typename P>
   using Stored [[gnu::vector_size(lanes * sizeof(P)), gnu::aligned(alignof(P)), gnu::may_alias]] = P;
 };
@@ -75,12 +75,24 @@ NEON_INLINE typename V::Numbers numbers(const R* at) {
   return *reinterpret_cast<const typename V::Numbers*>(at);
 }
 
+// Channels that fill no widest vector, in narrower ones.
+template <typename R, int bytes, typename Body>
+NEON_INLINE void halves_of_block(const PoolRun& run, const Body& body, int64_t o, int64_t& c) {
+  if constexpr (bytes >= 16) {
+    using V = Vectors<R, bytes>;
+    if (c + V::lanes <= run.channels) body.template operator()<V>(o, c), c += V::lanes;
+    halves_of_block<R, bytes / 2>(run, body, o, c);
+  }
+}
+
 // Calls body.run<V>(output, channel) for every output and block of channels.
 template <typename R, typename Body>
 NEON_INLINE void each_block(const PoolRun& run, const Body& body) {
   for (int64_t o = 0; o < run.outputs; ++o) {
     int64_t c = 0;
-    for (; c + Vectors<R>::lanes <= run.channels; c += Vectors<R>::lanes) body.template operator()<Vectors<R>>(o, c);
+    for (; c + Vectors<R, kBytes>::lanes <= run.channels; c += Vectors<R, kBytes>::lanes)
+      body.template operator()<Vectors<R, kBytes>>(o, c);
+    halves_of_block<R, kBytes / 2>(run, body, o, c);
     for (; c < run.channels; ++c) body.template operator()<Single<R>>(o, c);
   }
 }

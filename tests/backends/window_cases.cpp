@@ -201,6 +201,7 @@ const std::vector<Pooling>& poolings() {
       {"16 channels, overlapping in one axis", {2, 7, 8, 16}, {2, 3, 1}, {2, 2, 1}},
       {"16 channels, all neighbours", {2, 5, 7, 16}, {3, 3, 1}, {1, 1, 1}, {1, 1, 1, 1, 0, 0}},
       {"16 channels, far apart", {1, 14, 15, 16}, {5, 5, 1}, {4, 3, 1}, {2, 2, 1, 1, 0, 0}},
+      {"29 channels, overlapping", {2, 7, 8, 29}, {3, 3, 1}, {2, 2, 1}, {1, 1, 0, 1, 0, 0}},
       {"over channels", {2, 3, 2, 8}, {1, 1, 2}},
       {"over channels and space", {1, 5, 4, 6}, {2, 2, 3}, {2, 1, 2}, {0, 1, 1, 0, 1, 1}},
       {"a row of channels", {3, 7}, {3}, {1}, {1, 1}},
