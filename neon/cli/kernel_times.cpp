@@ -22,7 +22,8 @@ double median(std::vector<double> values) {
 std::string description(const LoweredKernel& kernel, const Graph& graph) {
   std::string out = summary(kernel);
   if (!kernel.outputs.empty()) out += text(" -> ", graph.type(kernel.outputs[0]));
-  if (const FusedKernel* code = kernel.fused ? kernel.fused.get() : kernel.prologue()) {
+  for (const FusedKernel* code : {kernel.fused.get(), kernel.prologue(), kernel.folds(), kernel.finish()}) {
+    if (!code) continue;
     std::string expression = code->to_string(graph);
     std::ranges::replace(expression, '\n', ' ');
     if (expression.size() > kMostExpression) expression = expression.substr(0, kMostExpression) + " ...";

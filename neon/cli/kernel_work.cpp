@@ -29,6 +29,12 @@ double flops_of_segment(const Segment& segment) {
   return out;
 }
 
+double flops_of_code(const FusedKernel& code) {
+  double out = 0;
+  for (const Segment& segment : code.segments) out += flops_of_segment(segment);
+  return out;
+}
+
 // The arrays that a fused kernel reads and writes, by value; of one that it reads through indices, the rows asked for.
 std::map<Value, double> bytes_of_fused(const FusedKernel& kernel, const Graph& graph) {
   std::map<Value, double> out;
@@ -66,10 +72,15 @@ double flops_of_op(const LoweredKernel& kernel, const Graph& graph) {
   const double beside = filters && kernel.convolution() == ConvolutionKind::by_input
                             ? flops_of_node(*filters->op, {filters->value, kernel.inputs[0]}, graph)
                             : 0;
-  const Node& made_by = graph.producer(kernel.outputs[0]);
+  // A kernel that folds or finishes what its op makes may not store it.
+  const Attachment* walk = kernel.find(kernel.folds() ? Attachment::Kind::folds : Attachment::Kind::finish);
+  const Node& made_by = graph.producer(walk && walk->value ? walk->value : kernel.outputs[0]);
   if (made_by.op == kernel.op) return kernel.op->flops(graph, made_by) + beside;
   // A kernel that pools, say, has the pooling's outputs, and its own op stands before.
-  return flops_of_node(*kernel.op, kernel.inputs, graph) + beside;
+  std::vector<Value> inputs = kernel.inputs;
+  if (const Attachment* prologue = kernel.find(Attachment::Kind::prologue))
+    inputs.insert(inputs.begin(), prologue->value);
+  return flops_of_node(*kernel.op, inputs, graph) + beside;
 }
 
 double best_milliseconds(const Graph& graph, const DeviceOptions& device) {
@@ -92,7 +103,7 @@ double best_milliseconds(const Graph& graph, const DeviceOptions& device) {
 KernelWork work_of(const LoweredKernel& kernel, const Lowered& lowered) {
   KernelWork out;
   if (kernel.fused) {
-    for (const Segment& segment : kernel.fused->segments) out.flops += flops_of_segment(segment);
+    out.flops = flops_of_code(*kernel.fused);
     if (const auto& product = kernel.fused->product)
       out.flops += 2 * double(lowered.graph.shape(product->result).elements()) *
                    double(lowered.graph.shape(product->rows).back());
@@ -100,6 +111,8 @@ KernelWork work_of(const LoweredKernel& kernel, const Lowered& lowered) {
     return out;
   }
   out.flops = flops_of_op(kernel, lowered.graph);
+  for (const FusedKernel* code : {kernel.prologue(), kernel.folds(), kernel.finish()})
+    if (code) out.flops += flops_of_code(*code);
   std::set<Value> moved(kernel.inputs.begin(), kernel.inputs.end());
   moved.insert(kernel.outputs.begin(), kernel.outputs.end());
   for (const Value value : moved)
