@@ -112,11 +112,6 @@ size_t PairTiles::workspace_bytes() const {
   return gradient ? size_t(slices() * filters.elements()) * sizeof(float) : 0;
 }
 
-double PairTiles::filled() const {
-  const int64_t made = tables.across * wide * tables.down * high * kSquareSide * kSquareSide * tables.along * columns;
-  return double(results[1] * results[2] * results[3]) / double(made);
-}
-
 std::string PairTiles::source() const {
   const auto flag = [](bool is) { return is ? "true" : "false"; };
   const std::string numbers =

@@ -24,8 +24,6 @@ struct PairTiles {
   // Bytes of the gradient's slices, each of which has sums of f32 for all filters; 0 of a convolution.
   size_t workspace_bytes() const;
   int64_t slices() const { return blocks / tables.along; }
-  // The share of the results made that are no more than beside the images.
-  double filled() const;
   std::string source() const;
 
   DType dtype = DType::f16;

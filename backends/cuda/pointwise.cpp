@@ -106,7 +106,7 @@ std::string rival_of(const LoweredKernel& kernel, const Lowered& lowered, const 
     const bool surely = tiles.filters[1] * tiles.filters[2] >= kManyPlaces && tiles.filled() >= kWellFilled;
     return options.timed || surely ? kTiles : "";
   };
-  if (const auto tiles = pairs_of(kernel, lowered.graph, device)) return in_tiles(*tiles);
+  if (pairs_of(kernel, lowered.graph, device)) return kTiles;  // channels were filled up for these
   if (const auto tiles = tiles_of(kernel, lowered.graph, device)) return in_tiles(*tiles);
   if (const auto tiles = tiles_of_filters(kernel, lowered.graph, device)) return in_tiles(*tiles);
   const bool is_turned = !is_product && !options.tf32 && is_turnable(kernel, lowered.graph);
