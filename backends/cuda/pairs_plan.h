@@ -41,14 +41,13 @@ struct PairTiles {
  private:
   bool set_tile(int processors);
   double cycles() const;
-  int64_t in_front() const {
-    return before % 2;
-  }  // places of the filters that are 0, for windows that begin at odd pixels
+  // Places of the filters that are 0, for windows that begin at odd pixels.
+  int64_t in_front() const { return before % 2; }
   int64_t pairs_of_row() const { return (in_front() + filters[2] + 1) / 2; }
 };
 
 // The hook of lowering, DeviceKernels::pairs_pixels: windows of an image of at most four channels step by two along a
-// row of even length, are at least three wide and of 64 numbers at least; 16 bits, some work, compute capability 9.0.
+// row of even length, are at least three wide and of more than 64 numbers; 16 bits, some work, compute capability 9.0.
 bool pairs_pixels(const Graph& graph, const Node& node, const DeviceKernels& kernels);
 
 }  // namespace neon::cuda

@@ -45,6 +45,7 @@ class PoolGradientWriter : PoolGradientTiles {
  private:
   // Sums of each channel that the kernel makes.
   size_t sums() const { return walk_ ? (kernel_.folds() ? kernel_.outputs.size() : 0) : kernel_.outputs.size() - 1; }
+
   void choose_tile() {
     const Windows windows = windows_of(kernel_.attributes, kernel_.attributes.integers("window"));
     const Shape &large = graph_.shape(made_), &small = graph_.shape(kernel_.inputs[0]);
@@ -168,6 +169,7 @@ class PoolGradientWriter : PoolGradientTiles {
     derivative.inputs = {0, 1};
     return code_.call(derivative, [](int i) { return std::string(i ? "gate[e]" : "y[e]"); });
   }
+
   PixelCode pixel() { return PixelCode(*walk_->code, code_, "of_pixel"); }
 
   // Folds or finishes the `numbers` of an element, as they would be stored. Code that makes numbers of channels alone
