@@ -140,7 +140,7 @@ CommandLine line_for_data(const CommandLine& line, const OpenedRun& opened, cons
   const bool pattern = path.find_first_of("*{") != path.npos;
   if (!pattern && !std::filesystem::exists(path, ignored))
     fail(ErrorKind::data, path, ": there is no such file or folder", nearest_file(path));
-  check_is_no_spec(path, "samples");
+  check_is_no_spec(path, kSamplesExpected);
   DataOverrides overrides(line, opened);
   const Field* const place = overrides.field("path");
   if (!place)

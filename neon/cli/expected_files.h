@@ -4,6 +4,8 @@
 
 namespace neon {
 
+constexpr const char* kSamplesExpected = "samples, such as .csv, .npy, .h5 or images";
+
 // Throws where a path is a folder, a checkpoint or the user's data and a spec is expected, with the command that fits
 // the file. Without the file nothing is thrown.
 void check_may_be_spec(const std::string& path);

@@ -215,7 +215,7 @@ class Opener {
       fail(ErrorKind::data, path, ": there is no such file; if it is a text, give it by stdin: echo ", shell_word(path),
            " | neon predict ", shell_word(stored_.checkpoint), " -");
     if (!there) fail(ErrorKind::data, path, ": there is no such file", nearest_file(path));
-    check_is_no_spec(path, "samples");
+    check_is_no_spec(path, kSamplesExpected);
     const Format format = format_of(path);
     if (!stored_.vocabulary.empty() && format == Format::csv && (!is_text_name(path) || has_table_of_texts(path)))
       return out_.push_back(texts_of_table(read_maybe_gzip(path), path, prefix(path), stored_));

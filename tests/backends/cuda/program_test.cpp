@@ -32,8 +32,9 @@ StepGraph graph_of(const std::string& example, const std::string& datatype, bool
   return training_graph(experiment.network(), *params.cost, *params.optimizer, layout, step);
 }
 
-Lowered step_of(const std::string& example, const std::string& datatype, bool tf32 = false) {
-  return lower(graph_of(example, datatype, true).graph, cuda::gpu_lowering(true, tf32));
+Lowered step_of(const std::string& example, const std::string& datatype, bool tf32 = false,
+                int arch = cuda::kUsualArch) {
+  return lower(graph_of(example, datatype, true).graph, cuda::gpu_lowering(true, tf32, arch));
 }
 
 // Whose addresses a kernel gets.
@@ -98,19 +99,22 @@ TEST_CASE("first convolutions on a GPU take what windows see as channels, rows o
   struct First {
     const char* example;
     Shape x, w;
+    int arch = cuda::kUsualArch;
   };
   // 3x3x3 = 27 and 5x5 = 25 numbers are taken as 32; 7x7x3 and 5x5x3 are more than 64, of which as many rows as the
   // stride are taken, 2x7x3 = 42 and 5x3 = 15 channels, made 48 and 16; so many of 11x11x3 are still more than 64, so
-  // that blocks of 4x4x3 = 48 are taken.
+  // that blocks of 4x4x3 = 48 are taken. Windows of 7x7 step by two: on compute capability 9.0 pixels of four channels
+  // remain.
   const First all[] = {
       {"bench/vgg-a.yaml", {64, 224, 224, 32}, {64, 1, 1, 32}},
       {"bench/lenet.yaml", {128, 24, 24, 32}, {16, 1, 1, 32}},
       {"bench/alexnet.yaml", {128, 57, 57, 48}, {64, 3, 3, 48}},
-      {"bench/googlenet.yaml", {128, 115, 112, 48}, {64, 4, 1, 48}},
+      {"bench/googlenet.yaml", {128, 115, 112, 48}, {64, 4, 1, 48}, 80},
+      {"bench/googlenet.yaml", {128, 224, 224, 4}, {64, 7, 7, 4}},
       {"bench/cifar.yaml", {128, 36, 32, 16}, {32, 5, 1, 16}},
   };
   for (const First& net : all) {
-    const Lowered lowered = step_of(net.example, "f16");
+    const Lowered lowered = step_of(net.example, "f16", false, net.arch);
     INFO(to_string(lowered));
     std::map<std::string_view, std::vector<const LoweredKernel*>> kernels;
     const LoweredKernel *pooling = nullptr, *spreading = nullptr;  // that take pooling along, and the filters' gradient
