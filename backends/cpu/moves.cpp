@@ -70,7 +70,7 @@ class StridedCopy {
     return out;
   }
 
-  // Where rows first .. last - 1 begin. Divisions for each row would take longer than the copy of a short one.
+  // The starts of rows first .. last - 1. Divisions for each row would take longer than the copy of a short one.
   void find_starts(int64_t first, int64_t last, int64_t* starts) const {
     const Axis inner = axes_.size() > 1 ? axes_[axes_.size() - 2] : Axis{1, 0};
     int64_t place = first % inner.size;

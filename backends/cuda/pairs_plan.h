@@ -5,10 +5,9 @@
 #include <string>
 
 #include "backends/cuda/tile_convolution_plan.h"
+#include "backends/graph/passes.h"
 
 namespace neon::cuda {
-
-constexpr int64_t kChannelsOfPair = 4;  // of each pixel
 
 // The kernels' first argument. Whoever launches them fills in what describes the arrays.
 struct PairTables {

@@ -15,7 +15,7 @@ struct PoolAxis {
   int64_t tile = 1, tiles = 1;
   bool overlaps() const { return window > stride; }
   int64_t step() const { return tile / stride; }
-  // Where they do not overlap, the windows that have the elements and the gaps behind them.
+  // The windows of a tile; those that do not overlap have its elements and the gaps behind them.
   int64_t first() const { return overlaps() ? quotient_up(before - window + 1, stride) : before / stride; }
   int64_t last() const { return (tile - 1 + before) / stride; }
   bool has_all_windows() const { return first() >= 0 && (tiles - 1) * step() + last() < small; }

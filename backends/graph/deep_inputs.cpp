@@ -21,8 +21,7 @@ namespace neon {
 
 namespace {
 
-constexpr int64_t kFewChannels = 8;  // of 16 bits each they are one access
-constexpr int64_t kPairedChannels = 4;
+constexpr int64_t kFewChannels = 8;    // of 16 bits each they are one access
 constexpr int64_t kMostChannels = 64;  // beyond, zeros in the filters, or seeing pixels again, cost more than is won
 
 using Sizes = std::vector<int64_t>;
@@ -115,7 +114,7 @@ Graph with_deep_inputs(const Graph& graph, const DeviceKernels& kernels) {
     if (x.rank() != 4 || node.attributes.integer("groups") != 1 || x.elements() == 0 || x.back() >= kFewChannels)
       return out;
     if (kernels.pairs_pixels && kernels.pairs_pixels(to, node, kernels))
-      return x.back() == kPairedChannels ? out : std::vector{with_channels(to, node, kPairedChannels)};
+      return x.back() == kChannelsOfPair ? out : std::vector{with_channels(to, node, kChannelsOfPair)};
     const Sizes size = forward ? Sizes{other.begin() + 1, other.end() - 1} : node.attributes.integers("sizes");
     const Windows windows = windows_of(node.attributes, size);
     const auto whole = sides_of_blocks(windows, x.back());

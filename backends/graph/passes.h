@@ -5,6 +5,8 @@
 
 namespace neon {
 
+constexpr int64_t kChannelsOfPair = 4;  // of a pixel, see DeviceKernels::pairs_pixels
+
 // The same number, with logarithms of a softmax or of a logistic function computed from what those are given, which
 // loses nothing where they saturate; see on_logits.cpp. Nodes are added to the graph, and none of it changes.
 Value on_logits(Graph& graph, Value cost);

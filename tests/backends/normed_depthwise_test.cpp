@@ -66,7 +66,7 @@ std::string inlined(const std::string& expression, const std::map<std::string, s
   return out;
 }
 
-// What all fused kernels make, with the folds of other kernels in the place of their names.
+// All that fused kernels make, with the folds of other kernels in the place of their names.
 std::map<std::string, std::string> all_expressions(const Lowered& of) {
   std::map<std::string, std::string> folds, out;
   for (const LoweredKernel& kernel : of.kernels)
@@ -78,7 +78,7 @@ std::map<std::string, std::string> all_expressions(const Lowered& of) {
   return out;
 }
 
-// What a kernel's code reads that the kernel neither takes nor makes: it would have no place in memory by then.
+// Values that a kernel's code reads, and the kernel neither takes nor makes: they would have no place in memory.
 int64_t untold(const LoweredKernel& kernel) {
   int64_t out = 0;
   for (const FusedKernel* code : {kernel.prologue(), kernel.folds()})

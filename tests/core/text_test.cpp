@@ -34,7 +34,7 @@ TEST_CASE("the nearest names come first") {
   CHECK(did_you_mean("tanhh", names) == "; did you mean Tanh?");
   CHECK(nearest("nervanagpu4", {"cpu", "gpu", "nervanagpu"}) == std::vector<std::string>{"nervanagpu"});
   CHECK(nearest("live", {"size", "time"}).empty());
-  // Of one letter, another is not near.
+  // Another letter is not near to a name of one.
   CHECK(nearest("d", {"x", "y"}).empty());
   CHECK(nearest("d", {"x", "D", "dt"}) == std::vector<std::string>{"D"});
 }

@@ -11,7 +11,7 @@ using namespace neon::test;
 
 namespace {
 
-// What batch norm makes of the gradient of 3x3 pooling, with numbers of channels and a single one beside it.
+// Batch norm's gradient of the gradient of 3x3 pooling, with numbers of channels and a single one beside it.
 Graph finished_gradient(const Shape& x) {
   Graph graph;
   const int64_t channels = x.back();

@@ -7,7 +7,7 @@
 namespace neon::test {
 
 std::vector<OpCase> tile_cases();
-// Of images of four channels by windows that step by two along a row, and their gradients by the filters.
+// Convolutions of four channels by windows that step by two along a row, and their gradients by the filters.
 std::vector<OpCase> pairs_cases();
 
 }  // namespace neon::test
