@@ -24,13 +24,14 @@ class Attributes {
   const auto& items() const { return items_; }
   // The same and one more.
   Attributes with(std::string name, Item item) const {
-    NEON_ASSERT(!has(name));
+    if (has(name)) fail_twice(name);
     Attributes out = *this;
     out.items_.emplace_back(std::move(name), std::move(item));
     return out;
   }
-  bool operator==(const Attributes&) const = default;
-  std::string to_string() const;  // "axes=[0, 1] transpose_a=1"
+  void belong_to(std::string_view op) { op_ = op; }  // an op of the table, which messages name
+  bool operator==(const Attributes& other) const { return items_ == other.items_; }
+  std::string to_string() const;  // "axes=(0, 1) transpose_a=1"
 
  private:
   const Item* find(std::string_view name) const {
@@ -41,10 +42,14 @@ class Attributes {
   template <typename T>
   const T& get(std::string_view name) const {
     const Item* item = find(name);
-    NEON_ASSERT(item && std::holds_alternative<T>(*item));
-    return std::get<T>(*item);
+    const T* value = item ? std::get_if<T>(item) : nullptr;
+    if (!value) fail_to_give(name, Item(T()).index());
+    return *value;
   }
+  [[noreturn]] void fail_to_give(std::string_view name, size_t type) const;
+  [[noreturn]] void fail_twice(std::string_view name) const;
   std::vector<std::pair<std::string, Item>> items_;
+  std::string_view op_;
 };
 
 }  // namespace neon

@@ -6,29 +6,20 @@ namespace neon {
 
 std::string TensorType::to_string() const { return text(dtype, " ", shape); }
 
-std::string Attributes::to_string() const {
-  std::string out;
-  for (const auto& [name, item] : items_) {
-    out += text(out.empty() ? "" : " ", name, "=");
-    if (const auto* integers = std::get_if<std::vector<int64_t>>(&item)) {
-      // As a shape, but of any length and sign.
-      std::string list;
-      for (int64_t i : *integers) list += text(list.empty() ? "" : ", ", i);
-      out += text("(", list, ")");
-    } else if (const auto* string = std::get_if<std::string>(&item)) {
-      out += *string;
-    } else if (const auto* real = std::get_if<double>(&item)) {
-      out += number(*real);
-    } else {
-      out += std::to_string(std::get<int64_t>(item));
-    }
-  }
-  return out;
+namespace {
+
+std::vector<std::string> names_of_ops() {
+  std::vector<std::string> names;
+  for (const Op* op : all_ops()) names.emplace_back(op->name);
+  return names;
 }
+
+}  // namespace
 
 std::vector<Value> Graph::add_all(std::string_view name, std::vector<Value> inputs, Attributes attributes) {
   const Op* op = find_op(name);
-  if (!op) fail(ErrorKind::failed, "no op is named '", name, "'");
+  if (!op) fail(ErrorKind::failed, "no op is named '", name, "'", did_you_mean(name, names_of_ops()));
+  attributes.belong_to(op->name);
   std::string key(op->name);
   for (Value input : inputs) key += text(" %", input.id);
   for (const auto& [item_name, item] : attributes.items()) {

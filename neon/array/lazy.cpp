@@ -54,6 +54,7 @@ NodePtr make_node(const Op& op, std::vector<NodePtr> inputs, Attributes attribut
   if (node->depth > kDeepest)
     fail(ErrorKind::config, "an expression is more than ", kDeepest, " operations deep; make an Array of a part of it");
   node->op = &op;
+  attributes.belong_to(op.name);
   node->type = op.infer({types, attributes}).at(result);
   node->result = int(result);
   node->state = common_state(inputs);

@@ -88,3 +88,26 @@ TEST_CASE("the trace has a row for each pass, and says what it changed") {
   CHECK(rows("fusion") == "+1 fused kernels, +6 nodes in them");
   CHECK(rows("join") == "not here; for a device whose arithmetic outruns its memory");
 }
+
+TEST_CASE("a wrong attribute or op is named with what was given") {
+  Graph graph;
+  const Value x = graph.input("x", DType::f32, {4, 6});
+  const auto message = [&](const char* op, Attributes attributes) -> std::string {
+    try {
+      graph.add(op, {x}, std::move(attributes));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::vector<int64_t> order = {1, 0};
+  CHECK(message("transpose", {{"prem", order}}) ==
+        "the op 'transpose': attribute 'permutation' (a list of integers) is missing; it was given prem=(1, 0)");
+  CHECK(message("transpose", {}) ==
+        "the op 'transpose': attribute 'permutation' (a list of integers) is missing; it was given no attributes");
+  CHECK(message("transpose", {{"permutation", 1.5}}) ==
+        "the op 'transpose': attribute 'permutation' must be a list of integers, not a real number (1.5)");
+  CHECK(message("transposed", {{"permutation", order}}) == "no op is named 'transposed'; did you mean transpose?");
+  CHECK_THROWS_WITH(Attributes({{"axis", int64_t(1)}}).with("axis", int64_t(0)),
+                    "attribute 'axis' is there already; it was given axis=1");
+}
