@@ -63,9 +63,8 @@ TEST_CASE("0.9: a balanced net has an output for its class, one for its sample, 
   const std::string cost = "!obj:layers.CostLayer {ref_layer: *d, ";
   const auto root = [&](const std::string& by_class, const std::string& style, const std::string& label = "output") {
     const std::string layers =
-        "[&d !obj:layers.DataLayer {nout: 784}, !obj:layers.FCLayer {name: h, nout: 50}, &u !obj:layers.FCLayer {name: "
-        "u, "
-        "nout: 14, activation: !obj:transforms.Softmax {}}, !obj:layers.FCLayer {name: r, nout: 784}, " +
+        "[&d !obj:layers.DataLayer {nout: 784}, &h !obj:layers.FCLayer {name: h, nout: 50}, &u !obj:layers.FCLayer "
+        "{name: u, nout: 14, activation: !obj:transforms.Softmax {}}, !obj:layers.FCLayer {name: r, nout: 784}, " +
         cost + "ref_label: " + label + ", cost: !obj:transforms.SumSquaredDiffs {}}]";
     return spec_from_text(
                "!obj:experiments.FitPredictErrorExperiment {dataset: !obj:datasets.MNIST {}, model: "
@@ -99,13 +98,18 @@ TEST_CASE("0.9: a balanced net has an output for its class, one for its sample, 
     return message_of([&] { root(a, b, label); });
   };
   CHECK_THAT(refused("[" + cost + "cost: !obj:transforms.CrossEntropy {}}]", "[*u, " + penalty),
-             Contains("classlayers: expected a list of an alias of the layer in `layers` at which the path begins"));
+             Contains("classlayers: expected a list: aliases of the layers in `layers`"));
   CHECK_THAT(refused("[*u, " + penalty, "[*u, " + penalty),
              Contains("one of classlayers and stylelayers needs a cost that compares with the labels"));
   CHECK_THAT(refused(by_class, by_class), Contains("two costs compare with the class"));
   CHECK_THAT(refused(by_class, "[*u, !obj:layers.FCLayer {nout: 3}, " + penalty),
              Contains("stylelayers: XCovariance is of the layer at which the path begins"));
   CHECK_THAT(refused(by_class, "[*u, " + penalty, "targets"), Contains("it needs ref_label: output"));
+  // A path may name the layers before the one at which it begins, in their order.
+  const std::string whole = "[*d, *h, " + by_class.substr(1), part = "[*h, *u, " + penalty;
+  CHECK(root(whole, part).find("layers")->to_string() == net.find("layers")->to_string());
+  CHECK(root(whole, part).find("outputs")->to_string() == net.find("outputs")->to_string());
+  CHECK_THAT(refused("[*d, " + by_class.substr(1), part), Contains("classlayers: expected a list: aliases"));
 }
 
 TEST_CASE("0.9: models.Autoencoder has its samples as targets, with a cost of its own or a cost layer") {

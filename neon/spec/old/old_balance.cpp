@@ -54,14 +54,17 @@ class Balance {
       t.problem(cost.where(), "the cost of `layers` compares with the samples: it needs ref_label: output");
   }
 
-  // A path that begins at a layer of `layers`, an alias of it, and ends with a cost layer.
+  // A path that begins at a layer of `layers`, an alias of it, and ends with a cost layer. It may name all layers up to
+  // there, from the data layer or another one on.
   void add_path(const OldNode& list, const char* key) {
-    const std::vector<OldNode> nodes = list.items();
+    std::vector<OldNode> nodes = list.items();
+    nodes.erase(nodes.begin(), nodes.begin() + std::ptrdiff_t(layers_before_fork(nodes)));
     const Fork* const fork = nodes.size() < 2 ? nullptr : fork_at(nodes[0]);
     if (!fork)
-      return t_.problem(list.where(), text(key,
-                                           ": expected a list of an alias of the layer in `layers` at which the path "
-                                           "begins, further layers, and a cost layer"));
+      return t_.problem(list.where(),
+                        text(key,
+                             ": expected a list: aliases of the layers in `layers` up to the one at which the "
+                             "path begins, or of it alone; further layers; a cost layer"));
     if (is_penalty(nodes.back())) return add_penalty(nodes, *fork, key);
     t_.activation = fork->activation;
     std::string last = fork->name;
@@ -89,6 +92,14 @@ class Balance {
     for (const Fork& fork : forks_)
       if (fork.node == node) return &fork;
     return nullptr;
+  }
+
+  // How many layers a path names before the one at which it leaves `layers`.
+  size_t layers_before_fork(const std::vector<OldNode>& nodes) const {
+    size_t at = !nodes.empty() && nodes[0] == data_ ? 1 : 0;
+    if (at == 1 && nodes.size() > 1 && fork_at(nodes[1]) != forks_.data()) return 0;
+    while (at + 1 < nodes.size() && fork_at(nodes[at]) && fork_at(nodes[at + 1]) == fork_at(nodes[at]) + 1) ++at;
+    return at;
   }
 
   void add_output(const OldNode& cost_layer, const std::string& layer) {
