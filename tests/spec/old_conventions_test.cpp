@@ -93,6 +93,10 @@ TEST_CASE("0.9: a value of another kind is an error, wherever it stands") {
   CHECK_THAT(says(&OldParts::rule, "{type: adadelta, lr_params: 3}"), Contains("'lr_params': expected a map"));
   for (const char* rest : {"metrics: [!obj:metrics.MSE {}]", "metrics: 17", "logging: 5", "diagnostics: [ranges]"})
     CHECK_THAT(says(&OldParts::rest, rest), Contains("expected a map, {key: value}, found"));
+  CHECK_THAT(says(&OldParts::rest, "logging: {level: high}"), Contains("'level': expected a whole number, found"));
+  for (const char* type : {"np.int16", "float", "foo.float64", "np.float8", "16"})
+    CHECK_THAT(says(&OldParts::layers, text("!obj:layers.FCLayer {nout: 3, backend_type: ", type, "},")),
+               Contains("expected np.float16, np.float32 or np.float64"));
   CHECK_THAT(says(&OldParts::rest, "predictions: 9"), Contains("predictions: expected a list of sets"));
   CHECK_THAT(says(&OldParts::rest, "predictions: [tset],"),
              Contains("'tset' is no set; 0.9 had train, test and validation; did you mean test?"));
@@ -171,6 +175,9 @@ TEST_CASE("0.9: parts that a run lacks are warnings of the run") {
   parts.rest = "diagnostics: {timing: False, ranges: True},";
   CHECK(parts.part("callbacks") == "[{Hist: {ranges: true}}]");
   CHECK(parts.spec().conversion.warnings.empty());
+  parts.rest = "diagnostics: {ranges: True, decorate_ranges: [fprop_fc], decorate_fc: [update_fc], verbosity: silent},";
+  for (const char* note : {"'decorate_ranges' is left out", "'decorate_fc' is left out", "'verbosity' is left out"})
+    CHECK(has_note(parts.spec(), note));
   CHECK(warned("predictions: [train, test],") == "not one warning");
   CHECK(parts.part("predictions") == "[train, test]");
   parts.rest = "predictions: {test: 1},";

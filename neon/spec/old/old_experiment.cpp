@@ -44,7 +44,8 @@ void translate_logging(OldTranslation& t, const OldNode& node) {
     t.option("log_file", *file);
     t.remark(file->where, text("logging to ", file->value, " is an option of the run: --log ", file->value));
   }
-  if (logging.find("level")) t.remark(logging.where_of("level"), "'level' is left out: -v prints more, -vv still more");
+  if (t.whole_of(logging, "level"))
+    t.remark(logging.where_of("level"), "'level' is left out: -v prints more, -vv still more");
 }
 
 void translate_diagnostics(OldTranslation& t, const OldNode& node, OldResult& out) {
@@ -56,6 +57,15 @@ void translate_diagnostics(OldTranslation& t, const OldNode& node, OldResult& ou
        old_list("decorate_ew"), old_list("decorate_ranges"), old_word("verbosity"), old_word("prefix")}};
   const OldObject diagnostics{node, kDiagnostics};
   t.check_keys(diagnostics);
+  for (const char* key : {"decorate_fc", "decorate_conv", "decorate_ew"})
+    if (diagnostics.find(key))
+      t.remark(diagnostics.where_of(key), text("'", key, "' is left out: neon bench -v times every kernel"));
+  if (diagnostics.find("decorate_ranges"))
+    t.remark(diagnostics.where_of("decorate_ranges"),
+             "'decorate_ranges' is left out: Hist looks at all weights and gradients");
+  for (const char* key : {"verbosity", "prefix"})
+    if (diagnostics.find(key))
+      t.remark(diagnostics.where_of(key), text("'", key, "' is left out: numbers go to the metrics file (-o)"));
   if (t.truth_of(diagnostics, "timing", false))
     t.warning(diagnostics.where_of("timing"),
               "diagnostics: timing is no part of a run here; neon bench -v SPEC measures the kernels' times and rates");
@@ -144,9 +154,12 @@ void translate_predictions(OldTranslation& t, const OldNode& node, OldResult& ou
 void translate_datatype(OldTranslation& t, Setting& root) {
   Remark first;
   for (const Remark& type : t.datatypes) {
-    const size_t digits = type.text.find_last_not_of("0123456789");
-    const std::string bits = type.text.substr(digits == type.text.npos ? 0 : digits + 1);
-    if (bits != "16" && bits != "32" && bits != "64") {
+    const size_t dot = type.text.rfind('.');
+    const std::string package = type.text.substr(0, dot == type.text.npos ? 0 : dot);
+    const std::string name = type.text.substr(dot == type.text.npos ? 0 : dot + 1);
+    const std::string bits = name.substr(std::min<size_t>(name.size(), 5));
+    if ((!package.empty() && package != "np" && package != "numpy") ||
+        (name != "float16" && name != "float32" && name != "float64")) {
       t.problem(type.where,
                 text("backend_type ", in_quotes(type.text), ": expected np.float16, np.float32 or np.float64"));
       continue;
