@@ -71,7 +71,7 @@ class Loader {
 
   void throw_first() const {
     for (const std::string& trouble : troubles_)
-      if (!trouble.empty()) fail(ErrorKind::data, trouble, " (on_bad_sample: skip leaves such files out)");
+      if (!trouble.empty()) fail(ErrorKind::data, trouble, " (--set dataset.on_bad_sample=skip leaves such files out)");
   }
 
   const ImageParams& params_;

@@ -122,7 +122,7 @@ class ShardSamples : public SampleReader {
       return decode(index, to, scratch);
     } catch (const Error& error) {
       if (skips_ || error.kind() != ErrorKind::data) throw;
-      fail(error.kind(), error.what(), " (on_bad_sample: skip leaves such samples out)");
+      fail(error.kind(), error.what(), " (--set dataset.on_bad_sample=skip leaves such samples out)");
     }
   }
   uint32_t checksum(int64_t index) const override {

@@ -28,7 +28,7 @@ void StoredImages::read_again(const std::string& name, std::span<uint8_t> pixels
   decode(name, store_->where(name), pixels, scratch);
 } catch (const Error& error) {
   if (left_out() || error.kind() != ErrorKind::data) throw;
-  fail(error.kind(), error.what(), " (on_bad_sample: skip leaves such files out)");
+  fail(error.kind(), error.what(), " (--set dataset.on_bad_sample=skip leaves such files out)");
 }
 
 void StoredImages::decode(const std::string& name, const std::string& where, std::span<uint8_t> pixels,

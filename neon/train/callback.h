@@ -7,6 +7,7 @@
 
 #include "backends/program.h"
 #include "models/step_graph.h"
+#include "neon/core/params.h"
 #include "neon/core/registry.h"
 #include "neon/train/metrics_file.h"
 
@@ -88,11 +89,16 @@ class Callback {
   virtual std::optional<MapsToDraw> maps_to_draw() const { return {}; }
   // The subject of its state. A resumed run hands the state to the callback of the same name and subject.
   virtual std::string subject() const { return ""; }
+  // Whether it puts other weights into the net at the run's end.
+  virtual bool restores() const { return false; }
   // State: numbers by name, and arrays by name, for the checkpoint.
   virtual std::map<std::string, double> state() const { return {}; }
   virtual void restore(const std::map<std::string, double>& state) { (void)state; }
   virtual std::map<std::string, Tensor> arrays() const { return {}; }
   virtual void restore_arrays(const std::map<std::string, Tensor>& arrays) { (void)arrays; }
 };
+
+// A callback that is given twice: of one class and subject, or the second that restores weights.
+void check_callbacks(const std::vector<Made<Callback>>& callbacks, const Setting* given, Problems& problems);
 
 }  // namespace neon

@@ -6,6 +6,7 @@
 #include "neon/core/key_error.h"
 #include "neon/core/message.h"
 #include "neon/train/callback.h"
+#include "neon/train/net_outputs.h"
 
 namespace neon {
 
@@ -77,6 +78,7 @@ class EarlyStop : public Parametrized<Callback, EarlyStopParams> {
   }
 
   std::string subject() const override { return params.watch; }
+  bool restores() const override { return params.restore_best; }
   std::map<std::string, double> state() const override {
     return {{"best", best_},
             {"best_cost", best_cost_},
@@ -164,5 +166,21 @@ NEON_REGISTER(Callback, GANPlot,
               "Draws images that the generator makes, of the same noise each time, on a sheet after epochs.");
 
 }  // namespace
+
+void check_callbacks(const std::vector<Made<Callback>>& callbacks, const Setting* given, Problems& problems) {
+  for (size_t k = 0; k < callbacks.size(); ++k)
+    for (size_t i = 0; i < k; ++i) {
+      if (!callbacks[k] || !callbacks[i]) continue;
+      const std::string name = class_name_of(callbacks[k]);
+      if (name != class_name_of(callbacks[i])) continue;
+      const bool same = callbacks[k]->subject() == callbacks[i]->subject();
+      if (!same && !(callbacks[k]->restores() && callbacks[i]->restores())) continue;
+      problems.add(
+          given->is_list() && k < given->items.size() ? given->items[k] : *given,
+          same ? text(name, " is given twice; leave one out")
+               : text(name, " is given twice and can restore one net only; give one of them ", "restore_best: false"));
+      return;
+    }
+}
 
 }  // namespace neon

@@ -17,6 +17,7 @@ Experiment::Experiment(const Setting& root) {
   if (!params.layers.is_null())
     network_ = std::make_shared<Network>(params.layers, problems, "", layers_of_outputs(params.outputs));
   check_result_names(params.metrics, root.find("metrics"), problems);
+  check_callbacks(params.callbacks, root.find("callbacks"), problems);
   if (const Setting* const outputs = root.find("outputs"); outputs && problems.lines().empty())
     make_outputs(*outputs, problems);
   make_phases(root, problems);

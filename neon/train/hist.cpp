@@ -12,6 +12,7 @@
 
 #include "backends/graph/histogram.h"
 #include "models/histograms.h"
+#include "neon/core/counted.h"
 #include "neon/core/key_error.h"
 #include "neon/train/callback.h"
 
@@ -138,11 +139,23 @@ class Hist : public Parametrized<Callback, HistParams> {
       spec.units = "";
       plan.series.push_back(std::move(spec));
     }
+    if (plan.writes_file && plan.begins) note_size(plan, points);
     const std::vector<AttributeSpec> attributes = {{"hist", "bins", params.bins},
                                                    {"hist", "offset", params.offset},
                                                    {"hist", "time_markers", markers},
                                                    {"hist", "time_steps", points}};
     plan.attributes.insert(plan.attributes.end(), attributes.begin(), attributes.end());
+  }
+
+  // The file has its final size from the start, and a run keeps it in memory, too.
+  void note_size(RunPlan& plan, int64_t points) {
+    constexpr double kMuch = 256 << 20;
+    const size_t arrays = all_watched().size();
+    const double bytes = double(points) * double(params.bins) * 4 * double(arrays);
+    if (bytes >= kMuch)
+      plan.messages.push_back(text("note: Hist takes ", bytes_text(bytes), " of memory, and of the metrics file: ",
+                                   points, " histograms of each of ", counted(int64_t(arrays), "array"),
+                                   "; with a larger `every`, in steps, there are fewer"));
   }
 
   bool watches(const Progress& at) const override {

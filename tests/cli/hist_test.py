@@ -151,6 +151,13 @@ class Hist(Case):
         self.assertIn("note: GradientNorm writes its curve to the metrics file", self.neon("s.yaml").err)
         self.refused(2, self.spec(callbacks="[GradientNorm: {every: 33}]"), says="GradientNorm: every 33 steps, but the run has 32")
 
+    def test_many_histograms_are_noted_with_their_size(self):
+        # 4 arrays, 64 bins of 4 bytes: 1 KiB an epoch.
+        spec, words = self.spec(callbacks="[Hist]"), "note: Hist takes {} of memory, and of the metrics file: {} histograms of each of 4 arrays"
+        self.assertIn(words.format("293 MiB", 300000), self.neon("check", "-e", "300000", "-o", "many.h5", spec).err)
+        self.assertNotIn("Hist takes", self.neon("check", "-e", "200000", "-o", "many.h5", spec).err)
+        self.assertNotIn("Hist takes", self.neon("check", "-e", "300000", spec).err)
+
     def test_histograms_are_of_weights_and_gradients(self):
         check_weights_and_gradients(self, "cpu")
 

@@ -137,7 +137,7 @@ class Streams(Case):
         self.refused(3, "-b", "cpu", "-s", "m.safetensors", "s.yaml", says="train/dark/5.png: expected a JPEG, PNG, BMP, GIF, TIFF or WebP image")
         error = self.refused(3, "-b", "cpu", "-s", "m.safetensors", "s.yaml", "--set", "normalize=false",
                              says=["train/dark/5.png: expected a JPEG, PNG, BMP, GIF, TIFF or WebP image", "it had saved no checkpoint yet"])
-        self.assertIn("on_bad_sample: skip", error.err)
+        self.assertIn("dataset.on_bad_sample=skip", error.err)
         done = self.neon("-b", "cpu", "s.yaml", "--set", "dataset.ImageFolder.on_bad_sample=skip")
         stats = self.neon("data", "stats", "s.yaml", "--set", "dataset.ImageFolder.on_bad_sample=skip")
         self.assertIn("1 of 26 training images was left out", stats.err)

@@ -223,7 +223,7 @@ TEST_CASE("images are brought to one size, and to grey") {
   dir.write("pets/train/cat/wide.png", png_of(picture(12, 30, 3, 0)));
   CHECK(folder_trouble(dir, {{"path", "pets"}}) ==
         "data: pets/train/cat/wide.png: 30 x 12 pixels, the first image has 8 x 8; give size: N to bring all to N x N "
-        "(on_bad_sample: skip leaves such files out)");
+        "(--set dataset.on_bad_sample=skip leaves such files out)");
   const Data data =
       load_images(dir, "ImageFolder", {{"path", "pets"}, {"size", "6"}, {"channels", "1"}, {"normalize", "false"}});
   CHECK(data.sample == Shape{1, 6, 6});
@@ -264,18 +264,19 @@ TEST_CASE("what is no file is a bad image, also where a class is made of nothing
     std::filesystem::create_symlink("gone.jpg", dir / name);
   };
   link("pets/train/dog/9.jpg");
-  CHECK(folder_trouble(dir, {{"path", "pets"}}) ==
-        "data: pets/train/dog/9.jpg: a link to a missing file (on_bad_sample: skip leaves such files out)");
+  CHECK(
+      folder_trouble(dir, {{"path", "pets"}}) ==
+      "data: pets/train/dog/9.jpg: a link to a missing file (--set dataset.on_bad_sample=skip leaves such files out)");
   std::vector<std::string> warnings;
   check_pets(load_images(dir, "ImageFolder", {{"path", "pets"}, {"on_bad_sample", "skip"}}, &warnings));
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0], Catch::Contains("1 of 11 images is left out; the first: ") && Catch::Contains("dog/9.jpg"));
   std::filesystem::remove(dir / "pets/train/dog/9.jpg");
   REQUIRE(mkfifo((dir / "pets/train/dog/9.jpg").c_str(), 0666) == 0);
-  CHECK(
-      folder_trouble(dir, {{"path", "pets"}}) ==
-      "data: pets/train/dog/9.jpg: expected a file, this is a device, pipe or socket (on_bad_sample: skip leaves such "
-      "files out)");
+  CHECK(folder_trouble(dir, {{"path", "pets"}}) ==
+        "data: pets/train/dog/9.jpg: expected a file, this is a device, pipe or socket (--set "
+        "dataset.on_bad_sample=skip leaves such "
+        "files out)");
   std::filesystem::remove(dir / "pets/train/dog/9.jpg");
   link("pets/train/horse");  // that might have been a folder
   warnings.clear();
@@ -284,8 +285,9 @@ TEST_CASE("what is no file is a bad image, also where a class is made of nothing
   CHECK_THAT(warnings[0],
              Catch::Contains("pets: 1 empty folders, or links to nothing, are no classes; the first: 'train/horse'"));
   for (const char* part : {"train", "test"}) link(text("pets/", part, "/eel/0.jpg"));
-  CHECK(folder_trouble(dir, {{"path", "pets"}}) ==
-        "data: pets/train/eel/0.jpg: a link to a missing file (on_bad_sample: skip leaves such files out)");
+  CHECK(
+      folder_trouble(dir, {{"path", "pets"}}) ==
+      "data: pets/train/eel/0.jpg: a link to a missing file (--set dataset.on_bad_sample=skip leaves such files out)");
 }
 
 TEST_CASE("folders to train and test with are told from classes") {

@@ -174,7 +174,7 @@ TEST_CASE("an image that cannot be read ends a streamed run, by name, and the la
   INFO(error);
   in_step = nullptr;
   CHECK(error.find(bad + ": expected a JPEG, PNG, BMP, GIF, TIFF or WebP image") != std::string::npos);
-  CHECK(error.find("on_bad_sample: skip") != std::string::npos);
+  CHECK(error.find("on_bad_sample=skip") != std::string::npos);
   CHECK(error.find("the last good checkpoint is ") != std::string::npos);
   CHECK(runs.load("run").position.epoch >= 1);
   CHECK(std::get<std::string>(*runs.metrics("run").find("", "status")) == "killed");
