@@ -157,7 +157,7 @@ std::string foreign_name_mend(std::string_view name) {
 const EntryInfo* find_in_category(const char* category, std::string_view name, std::string& error) {
   enter_registered();
   constexpr size_t kMostNames = 24;  // that a message lists
-  // A dotted path, as neon 1.x allowed (neon.layers.Affine), means its last part.
+  // A dotted path into neon, as 1.x allowed (neon.layers.Affine), means its last part.
   const std::string_view last = name.substr(name.rfind('.') == name.npos ? 0 : name.rfind('.') + 1);
   std::vector<std::string> names, all;
   for (const EntryInfo* form : category_named(category).forms) {
@@ -165,7 +165,12 @@ const EntryInfo* find_in_category(const char* category, std::string_view name, s
     all.push_back(form->name);
   }
   for (const EntryInfo* entry : category_named(category).entries) {
-    if (has_name(*entry, last)) return entry;
+    if (has_name(*entry, last)) {
+      if (last == name || lower(name).starts_with("neon.")) return entry;
+      error = text("unknown ", category, " ", in_quotes(name), ", a class of a Python package; neon's own is ",
+                   entry->name);
+      return nullptr;
+    }
     names.push_back(entry->name);
     all.push_back(entry->name);
     all.insert(all.end(), entry->aliases.begin(), entry->aliases.end());

@@ -11,6 +11,7 @@ LAYER = "  - Affine: {nout: 8, init: Kaiming, activation: Tanh}\n"
 COST, OPTIMIZER = "cost: CrossEntropyMulti\n", "optimizer: {GradientDescentMomentum: {learning_rate: 0.1, momentum_coef: 0.9}}\n"
 # What stands in place of the layer, and what the message has.
 LAYERS = [
+    ("my_package.Affine: 8", "unknown layer 'my_package.Affine', a class of a Python package; neon's own is Affine"),
     ("BiLSTMM: 8", "unknown layer 'BiLSTMM'; did you mean BiLSTM"),
     ("LSTM: 8", "LSTM takes sequences (T,F), T steps of F features each; its input is (4)"),
     ("LSTM: {output_size: 8, init: Kaiming}", "LSTM takes sequences (T,F), T steps of F features each; its input is (4)"),
