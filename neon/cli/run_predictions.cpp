@@ -158,10 +158,6 @@ void check_predicted_net(const Experiment& experiment, const SampleMeaning& mean
     fail_about("predictions", "have one form for all samples, and these are ",
                meaning.label_of == LabelOf::box ? "boxes" : "sequences of different lengths",
                "; neon predict prints them for files");
-  if (experiment.params.buckets.is_given())
-    fail_about("predictions",
-               "are of batches of one length, and buckets makes several; leave buckets out, or let neon ",
-               "predict print outputs for files");
 }
 
 std::vector<std::string> check_predictions(const CommandLine& line, const Experiment& experiment, const Data& data,

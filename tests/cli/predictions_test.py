@@ -119,15 +119,31 @@ class Predictions(Case):
         self.spec(predictions="[validation]")
         self.assertIn("warning: predictions: the data set has no validation samples", self.neon("s.yaml", "-b", "cpu").err)
 
-    def test_buckets_are_named_where_they_stand_in_the_way(self):
-        """Each text has one class, whatever its length."""
-        self.write("t.csv", "text,label\n" + "a b a,x\nb,y\n" * 8)
-        self.write("t.yaml", "dataset: {TextClasses: {path: t.csv, steps: 3, test: 0}}\nlayers: [Embedding: 2, RecurrentMean, "
-                   "Affine: {nout: classes, activation: Softmax}]\ncost: CrossEntropyMulti\noptimizer: Adam\nbatch_size: 4\n"
-                   "epochs: 1\nbuckets: 2\npredictions: [train]\n")
-        self.refused(2, "t.yaml", "-b", "cpu", says="predictions: are of batches of one length, and buckets makes several; leave buckets out")
-        self.neon("t.yaml", "-b", "cpu", "--no_run_folder", "-s", "t", "--set", "buckets=null")
-        self.assertEqual(self.predicted("t.predictions.npz")["train_outputs"].shape, (16, 2))
+    def test_buckets_keep_the_order_of_the_set(self):
+        """Batches by length give each sample the row that it has in batches of one length, in sets that fill no batch."""
+        random = np.random.default_rng(11)
+        lengths = random.permutation([9] + [*random.integers(1, 9, 52)])
+        x = random.normal(size=(53, 9, 2))
+        counts = np.arange(9) < lengths[:, None]
+        x[~counts] = np.nan
+        one, each = random.integers(0, 3, 53), np.where(counts, random.integers(0, 3, (53, 9)), -1)
+        net = ("layers: [GRU: {output_size: 5, init: GlorotUniform}, END Affine: {nout: classes, init: GlorotUniform, activation: Softmax}]\n"
+               "cost: CrossEntropyMulti\noptimizer: {Adam: {learning_rate: 1.0e-30}}\nbatch_size: 7\nepochs: 1\npredictions: [test, train]\n")
+        for y, end, rows_of in (one, "RecurrentLast,", lambda part: slice(None)), (each, "", lambda part: counts[part]):
+            np.savez(self.path("a.npz"), x_train=x[:30], y_train=y[:30], x_test=x[30:], y_test=y[30:])
+            self.write("s.yaml", "dataset: {NPZ: {path: a.npz, sequences: true}}\n" + net.replace("END", end))
+            found = []
+            for buckets in "0", "3", "[2, 6]":
+                self.neon("s.yaml", "-b", "cpu", "-d", "f64", "-r", "1", "-s", "m.safetensors", "--no_run_folder", "--overwrite",
+                          "--set", f"buckets={buckets}")
+                found.append(self.predicted("m.predictions.npz"))
+            for name, part in ("test", slice(30, 53)), ("train", slice(0, 30)):
+                self.assertGreater(np.abs(np.diff(found[0][name + "_outputs"], axis=0)).max(), 1e-3)
+                for arrays in found:
+                    np.testing.assert_array_equal(arrays[name + "_targets"], y[part])
+                    np.testing.assert_array_equal(arrays[name + "_samples"], np.arange(part.stop - part.start))
+                    some = rows_of(part)
+                    np.testing.assert_allclose(arrays[name + "_outputs"][some], found[0][name + "_outputs"][some], rtol=1e-12, err_msg=name)
 
     def test_rules_have_none(self):
         self.write("s.yaml", "dataset: {Digits: {ntrain: 64, ntest: 32}}\nlayers: [RBM: {nout: 4}]\nrule: ContrastiveDivergence\n"
