@@ -1,8 +1,10 @@
 // Texts that go on: draws by their definition, beams against all texts, nets token by token against the whole.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cmath>
 
+#include "backends/graph/flops.h"
 #include "neon/train/generator.h"
 #include "neon/train/token_draw.h"
 #include "tests/support/golden.h"
@@ -131,9 +133,9 @@ namespace {
 
 constexpr int64_t kSequences = 2, kSteps = 7, kTokens = 5;
 
-SampleMeaning meaning_of_texts() {
+SampleMeaning meaning_of_texts(int64_t steps = kSteps) {
   SampleMeaning meaning;
-  meaning.sample = {kSteps};
+  meaning.sample = {steps};
   meaning.sequence = meaning.streams = true;
   meaning.tokens = meaning.classes = kTokens;
   meaning.label_of = LabelOf::step;
@@ -270,4 +272,67 @@ TEST_CASE("a net that sees the steps to come goes on with no text") {
     }
     CHECK_THAT(said, Catch::Contains("_0 sees the steps that follow"));
   }
+}
+
+namespace {
+
+// What one more token takes in a net that sees texts of so many steps.
+struct TokenCost {
+  double flops = 0;
+  int64_t carried = 0;  // numbers that layers keep from token to token
+};
+
+TokenCost cost_of_token(const std::string& layers, int64_t window) {
+  const Network network = network_of(yaml_of(layers));
+  DataLayout layout;
+  layout.meaning() = meaning_of_texts(window);
+  const GenerationSteps steps{.steps = 1, .places = network.sight() == Sight::kept ? window : 0};
+  const Graph graph = generation_graph(network, layout, steps, {.dtype = DType::f32, .batch = 1}).graph;
+  TokenCost out{.flops = flops_of(graph, 0, graph.node_count())};
+  for (const Value value : graph.leaves(LeafKind::variable))
+    if (graph.producer(value).attributes.string("name").starts_with(kGenerationPrefix))
+      out.carried += graph.shape(value).elements();
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a token costs the same after any text in recurrent nets, and grows by its places in attention") {
+  for (const char* cell : {"Recurrent", "LSTM", "GRU"}) {
+    INFO(cell);
+    const std::string net = text("[{", cell, ": {output_size: 16, ", kInit, "}}", kRest);
+    const TokenCost near = cost_of_token(net, 64), far = cost_of_token(net, 4096);
+    CHECK(near.flops == far.flops);
+    CHECK(near.carried == (cell == std::string("LSTM") ? 32 : 16));
+    CHECK(far.carried == near.carried);
+  }
+  // A token's query meets each key, and each value gets its weight: 2 products of the width for each place. Both are
+  // kept, those of groups once. 8 heads share 8 / kv_heads of them.
+  constexpr double kWidth = 32, kBlocks = 2;
+  for (const double groups : {8.0, 2.0}) {
+    const auto block = text("{MultiHeadAttention: {causal: true, heads: 8, kv_heads: ", groups, ", ", kInit, "}}");
+    const auto net = text("[{Embedding: {embedding_dim: 32, ", kInit, "}}, ", block, ", ", block, kRest);
+    const TokenCost one = cost_of_token(net, 256), two = cost_of_token(net, 512), four = cost_of_token(net, 1024);
+    INFO(one.flops << " " << two.flops << " " << four.flops);
+    CHECK(two.carried - one.carried == int64_t(256 * kBlocks * 2 * kWidth * groups / 8));
+    CHECK(four.carried - two.carried == 2 * (two.carried - one.carried));
+    CHECK(four.flops - two.flops == 2 * (two.flops - one.flops));
+    const double products = 256 * kBlocks * 2 * 2 * kWidth;
+    CHECK(two.flops - one.flops >= products);
+    CHECK(two.flops - one.flops <= 2 * products);  // softmax, mask
+  }
+}
+
+TEST_CASE("the hundredth part of a text takes as long as the first in a recurrent net") {
+  GrowingText growing("[{LSTM: {output_size: 64, " + kInit + "}}" + kRest, DType::f32);
+  constexpr int kParts = 100, kTokensOfPart = 50;
+  Numbers seconds;
+  for (int part = 0; part < kParts; ++part) {
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < kTokensOfPart; ++i) growing.next({int32_t(i % kTokens), 0});
+    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  // The least of several parts is free of what else runs. Running the text again would take 20 times as long or more.
+  const double first = *std::min_element(seconds.begin(), seconds.begin() + 5);
+  CHECK(*std::min_element(seconds.end() - 5, seconds.end()) < 5 * first);
 }
