@@ -57,8 +57,8 @@ class VectorLines {
     const std::string_view numbers = take_last(line), words = take_last(line);
     if (!is_whole(numbers) || !is_whole(words) || !take_last(line).empty()) return false;
     if (numbers != std::to_string(values_.size()))
-      fail(ErrorKind::data, path_, ": its vectors have ", numbers, " numbers, embedding_dim is ", values_.size(),
-           "; give the layer embedding_dim: ", numbers);
+      fail(ErrorKind::data, path_, ": its vectors have ", numbers, numbers == "1" ? " number" : " numbers",
+           ", embedding_dim is ", values_.size(), "; give the layer embedding_dim: ", numbers);
     return true;
   }
 

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "layers/initializer.h"
+#include "neon/core/counted.h"
 #include "neon/core/threads.h"
 
 namespace neon {
@@ -56,8 +57,8 @@ struct Array : Parametrized<Initializer, ArrayParams> {
   using Parametrized::Parametrized;
   void check(const Shape& shape) const override {
     if (int64_t(params.val.size()) != shape.elements())
-      neon::fail(ErrorKind::config, "initializer Array lists ", params.val.size(), " values for a parameter ", shape,
-                 " of ", shape.elements());
+      neon::fail(ErrorKind::config, "initializer Array lists ", counted(int64_t(params.val.size()), "value"),
+                 " for a parameter ", shape, " of ", shape.elements());
   }
   void fill(Tensor& t, const Fan&, Stream&) const override {
     check(t.shape());

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "layers/layer.h"
+#include "neon/core/counted.h"
 #include "transforms/parts.h"
 
 namespace neon {
@@ -36,14 +37,14 @@ Expr PassedStates::of_encoder(const std::string& cell, const std::string& state,
   if (begun_.empty() || begun_.back() != cell) begun_.push_back(cell);
   const size_t number = begun_.size() - 1;
   if (!connections_.empty() && number >= connections_.size())
-    fail(ErrorKind::config, "connections has ", connections_.size(), " numbers, but ", cell, " is cell ", number + 1,
-         " of the decoder; give a number for each");
+    fail(ErrorKind::config, "connections has ", counted(int64_t(connections_.size()), "number"), ", but ", cell,
+         " is cell ", number + 1, " of the decoder; give a number for each");
   const int64_t from = connections_.empty() ? int64_t(number) : connections_[number];
   if (from == -1) return {};
   if (from >= int64_t(encoder_.size()))
     fail(ErrorKind::config, "the decoder's cell ", cell, " begins with the state of cell ", from,
-         " of the encoder, which has ", encoder_.size(),
-         " cells, counted from 0; give connections a number for each of the decoder's cells, -1 to begin at 0");
+         " of the encoder, which has ", counted(int64_t(encoder_.size()), "cell"),
+         ", counted from 0; give connections a number for each of the decoder's cells, -1 to begin at 0");
   const Cell& other = encoder_[size_t(from)];
   const auto found = other.states.find(state);
   if (found == other.states.end())
@@ -93,8 +94,8 @@ PassedStates PassedStates::of_rows(Graph& graph, Value rows) const {
 
 void PassedStates::check_connections() const {
   if (!connections_.empty() && begun_.size() < connections_.size())
-    fail(ErrorKind::config, "connections has ", connections_.size(), " numbers, but the decoder has ", begun_.size(),
-         " cells; give a number for each");
+    fail(ErrorKind::config, "connections has ", counted(int64_t(connections_.size()), "number"),
+         ", but the decoder has ", counted(int64_t(begun_.size()), "cell"), "; give a number for each");
 }
 
 }  // namespace neon

@@ -2,6 +2,7 @@
 // goes on from the batch before.
 #include "layers/cells.h"
 #include "layers/default_init.h"
+#include "neon/core/counted.h"
 
 namespace neon {
 
@@ -56,8 +57,8 @@ struct Gated : Parametrized<Layer, OneWayParams> {
     if (params.gate_bias.empty()) return;
     if (params.bias) fail(ErrorKind::config, "bias and gate_bias are both given; leave one of them out");
     if (params.gate_bias.size() != kGates)
-      fail(ErrorKind::config, "gate_bias has ", params.gate_bias.size(), " numbers, expected ", kGates,
-           ", one for each gate");
+      fail(ErrorKind::config, "gate_bias has ", counted(int64_t(params.gate_bias.size()), "number"), ", expected ",
+           kGates, ", one for each gate");
   }
   Expr forward(LayerContext& context, Expr x) const override {
     check_sequence(context, x, type == CellType::lstm ? "LSTM" : "GRU");

@@ -3,13 +3,15 @@
 #include <cmath>
 
 #include "models/rule_ranks.h"
+#include "neon/core/counted.h"
 
 namespace neon {
 
 GenerativeAdversarial::GenerativeAdversarial(GenerativeAdversarialParams given)
     : Parametrized(std::move(given)), chains_{params.generator, params.discriminator} {
   if (params.noise.size() != 1 && params.noise.size() != 3)
-    fail(ErrorKind::config, "noise has ", params.noise.size(), " numbers; expected one, of features, or [C, H, W]");
+    fail(ErrorKind::config, "noise has ", counted(int64_t(params.noise.size()), "number"),
+         "; expected one, of features, or [C, H, W]");
 }
 
 Expr GenerativeAdversarial::noise(LayerContext& context, const std::string& name, int64_t samples) const {

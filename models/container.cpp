@@ -1,6 +1,7 @@
 #include "models/container.h"
 
 #include "models/shared_start.h"
+#include "neon/core/counted.h"
 
 namespace neon {
 
@@ -11,7 +12,7 @@ Expr with_scaled_gradient(Expr x, double factor) {
 
 void check_alphas(const std::vector<double>& alphas, size_t branches) {
   if (!alphas.empty() && alphas.size() != branches)
-    fail(ErrorKind::config, "alphas: there are ", alphas.size(), " factors for ", branches, " branches");
+    fail(ErrorKind::config, "alphas has ", counted(int64_t(alphas.size()), "factor"), " for ", branches, " branches");
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "models/network.h"
+#include "neon/core/counted.h"
 
 namespace neon {
 
@@ -98,7 +99,7 @@ class Namer {
     if (container && branches == 0 && inputs.empty())
       add(link, text(link.kind, " has neither branches of layers nor `inputs`"));
     if (branches > 0 && inputs.size() > 1 && inputs.size() != branches)
-      add(link, text("`inputs` has ", inputs.size(), " names for ", branches,
+      add(link, text("`inputs` has ", counted(int64_t(inputs.size()), "name"), " for ", branches,
                      " branches; give one for all, or one for each"));
   }
 

@@ -1,6 +1,7 @@
 // Costs made of others: Multicost, a cost for each output of a net, and neon's wrapper of a cost.
 #include <algorithm>
 
+#include "neon/core/counted.h"
 #include "transforms/cost.h"
 #include "transforms/parts.h"
 
@@ -34,7 +35,8 @@ struct Multicost : Parametrized<Cost, MulticostParams> {
     }
     if (params.weights.empty()) params.weights.assign(params.costs.size(), 1);
     if (params.weights.size() != params.costs.size())
-      fail(ErrorKind::config, "there are ", params.costs.size(), " costs and ", params.weights.size(), " weights");
+      fail(ErrorKind::config, "Multicost has ", counted(int64_t(params.costs.size()), "cost"), " and ",
+           counted(int64_t(params.weights.size()), "weight"));
   }
   bool suits(TargetKind) const override { return false; }
   // A SingleOutputTree that does not train has one output, and then its cost alone counts.
@@ -77,7 +79,7 @@ struct Multicost : Parametrized<Cost, MulticostParams> {
     return params.weights[i] == 1 ? cost : cost * params.weights[i];
   }
   std::string count(size_t outputs) const {
-    return text("Multicost has ", params.costs.size(), " costs and the net ", outputs,
+    return text("Multicost has ", counted(int64_t(params.costs.size()), "cost"), " and the net ", outputs,
                 " outputs: its last layer's, and those of the branches of a Tree");
   }
 };

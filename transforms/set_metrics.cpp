@@ -3,6 +3,7 @@
 #include <cmath>
 #include <optional>
 
+#include "neon/core/counted.h"
 #include "transforms/metric.h"
 #include "transforms/parts.h"
 
@@ -215,7 +216,8 @@ struct MultiLabelStats : Parametrized<Metric, MultiLabelStatsParams> {
     if (int64_t(params.labels.size()) == outputs) return "";
     if (params.labels.empty())
       return text("labels is to name the ", outputs, " outputs, in order; the data set names none");
-    return text("names ", params.labels.size(), " labels, but there are ", outputs, " outputs");
+    return text("names ", counted(int64_t(params.labels.size()), "label"), ", and the net has ",
+                counted(outputs, "output"));
   }
   std::string objection(const std::vector<OutputForm>& outputs, int64_t classes) const override {
     const OutputForm& form = outputs[0];

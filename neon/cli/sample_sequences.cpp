@@ -155,7 +155,8 @@ std::unique_ptr<SampleSource> letters_in(const std::string& content, const std::
   const std::vector<std::string_view> lines = lines_of(content);
   for (size_t i = 0; i < lines.size() && !stored.ragged; ++i)
     if (int64_t(lines[i].size()) != stored.sample[0])
-      fail(ErrorKind::data, name, ":", i + 1, ": has ", lines[i].size(), " letters, the net takes ", stored.sample[0]);
+      fail(ErrorKind::data, name, ":", i + 1, ": has ", counted(int64_t(lines[i].size()), "letter"), ", the net takes ",
+           stored.sample[0]);
   return texts_in(content, name, prefix, with);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "neon/core/counted.h"
 #include "neon/core/message.h"
 #include "neon/core/text.h"
 
@@ -22,7 +23,8 @@ void compare_settings(const Setting& then, const Setting& now, const std::string
   if (shown_setting(then) == shown_setting(now)) return;
   if (then.is_list() && now.is_list()) {
     if (then.items.size() != now.items.size()) {
-      out.push_back(text(path, " had ", then.items.size(), " entries and has ", now.items.size(), " now"));
+      out.push_back(text(path, " had ", counted(int64_t(then.items.size()), "entry", "entries"), " and has ",
+                         now.items.size(), " now"));
       return;
     }
     for (size_t k = 0; k < then.items.size(); ++k)

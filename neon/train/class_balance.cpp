@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "neon/core/counted.h"
 #include "neon/core/key_error.h"
 #include "neon/core/message.h"
 
@@ -132,8 +133,8 @@ std::vector<double> asked_weights(const ClassWeights& weights, const WeighedClas
   if (!weights.named.empty()) return weights_by_name(weights, of);
   const int64_t classes = of.classes - of.padding;
   if (int64_t(weights.numbers.size()) != classes)
-    refuse(of, "has ", weights.numbers.size(), " numbers, the data set has ", classes, " classes: one for each",
-           of.padding > 0 ? text("; those of padding, ", of.padding, ", take none") : "");
+    refuse(of, "has ", counted(int64_t(weights.numbers.size()), "number"), ", the data set has ", classes,
+           " classes: one for each", of.padding > 0 ? text("; those of padding, ", of.padding, ", take none") : "");
   std::vector<double> out = weights.numbers;
   out.resize(size_t(of.classes), 0.0);
   return out;

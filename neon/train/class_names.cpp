@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "datasets/sample_meaning_json.h"
+#include "neon/core/counted.h"
 #include "neon/train/checkpoint.h"
 
 namespace neon {
@@ -128,8 +129,8 @@ std::vector<int32_t> numbers_of(const std::vector<std::string>& names, const std
          missing.empty() ? "" : text("; missing here: ", missing),
          "; rename the folders or labels as the net has them");
   if (!some && names.size() != trained.size())
-    fail(ErrorKind::data, source, ": has ", names.size(), " classes, the net of ", path, " has ", trained.size(),
-         ", and some of one name");
+    fail(ErrorKind::data, source, ": has ", counted(int64_t(names.size()), "class", "classes"), ", the net of ", path,
+         " has ", trained.size(), ", and some of one name");
   std::vector<int32_t> out;
   for (const std::string& name : names) out.push_back(there.at(as_stored(name)));
   return out;

@@ -357,7 +357,7 @@ TEST_CASE("gate_bias gives each gate's biases a first value of their own") {
     return std::string();
   };
   CHECK_THAT(error_of("LSTM: {output_size: 2, init: Kaiming, gate_bias: [1]}"),
-             Catch::Contains("gate_bias has 1 numbers, expected 4, one for each gate"));
+             Catch::Contains("gate_bias has 1 number, expected 4, one for each gate"));
   CHECK_THAT(error_of("LSTM: {output_size: 2, init: Kaiming, bias: {Constant: 1}, gate_bias: [1, 1, 1, 1]}"),
              Catch::Contains("bias and gate_bias are both given"));
 }

@@ -161,14 +161,14 @@ TEST_CASE("wrong encoders and decoders are refused in one line") {
       pair_refusal(pair_of(cells("GRU", "4"), cells("LSTM", "4"))),
       Contains("the encoder's GRU_0 leaves no state c for the decoder's LSTM_0; give both the same kind of cells"));
   CHECK_THAT(pair_refusal(pair_of(cells("GRU", "4"), cells("GRU", "4") + ", " + cells("GRU", "4"))),
-             Contains("the decoder's cell GRU_2 begins with the state of cell 1 of the encoder, which has 1 cells"));
+             Contains("the decoder's cell GRU_2 begins with the state of cell 1 of the encoder, which has 1 cell, "));
   CHECK(pair_refusal(
             pair_of(cells("GRU", "4"), cells("GRU", "4") + ", " + cells("GRU", "4"), ", connections: [0, -1]")) == "");
   CHECK_THAT(pair_refusal(pair_of(cells("GRU", "4"), cells("GRU", "4"), ", connections: [0, 0]")),
-             Contains("connections has 2 numbers, but the decoder has 1 cells; give a number for each"));
+             Contains("connections has 2 numbers, but the decoder has 1 cell; give a number for each"));
   CHECK_THAT(
       pair_refusal(pair_of(cells("GRU", "4"), cells("GRU", "4") + ", " + cells("GRU", "4"), ", connections: [0]")),
-      Contains("connections has 1 numbers, but GRU_2 is cell 2 of the decoder; give a number for each"));
+      Contains("connections has 1 number, but GRU_2 is cell 2 of the decoder; give a number for each"));
   CHECK_THAT(pair_refusal(pair_of(cells("LSTM", "2"), cells("BiLSTM", "2"))),
              Contains("the decoder's layer BiLSTM_0 sees steps that follow, which are not predicted yet; recurrent"));
   CHECK_THAT(pair_refusal(pair_of(cells("GRU", "4"), layer_of("MultiHeadAttention", "heads: 2"))),

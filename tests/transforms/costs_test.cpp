@@ -172,7 +172,7 @@ TEST_CASE("several outputs need a cost each") {
   Expr y = input(graph, "y", {3, 4});
   CHECK_THROWS_WITH(made("SumSquared")->apply_all({y, y}, y), Catch::Contains("Multicost has a cost for each"));
   CHECK_THAT(complaint<Cost>("Multicost: {costs: [SumSquared], weights: [1, 2]}"),
-             Catch::Contains("there are 1 costs and 2 weights"));
+             Catch::Contains("Multicost has 1 cost and 2 weights"));
   CHECK_THAT(complaint<Cost>("Multicost: [CrossEntropyMulti: {scale: 2}]"), Catch::Contains("give weights"));
   CHECK_THAT(complaint<Cost>("Multicost: []"), Catch::Contains("at least one cost"));
 }

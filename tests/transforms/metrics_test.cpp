@@ -148,7 +148,7 @@ TEST_CASE("a metric that does not suit the net or the data says why") {
                     Catch::Contains("pos_label names one; leave one of both out"));
   CHECK(objection("MisclassSum: {k: 4}", 3, 3) == "k is 4, but there are only 3 outputs");
   CHECK(objection("MultiLabelStats", 3, 0) == "labels is to name the 3 outputs, in order; the data set names none");
-  CHECK(objection("MultiLabelStats: {labels: [a, b]}", 3, 0) == "names 2 labels, but there are 3 outputs");
+  CHECK(objection("MultiLabelStats: {labels: [a, b]}", 3, 0) == "names 2 labels, and the net has 3 outputs");
 }
 
 TEST_CASE("the mean AUC over classes is the mean over those that have samples, each against the others") {
