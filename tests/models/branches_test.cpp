@@ -306,7 +306,7 @@ TEST_CASE("a tree's branches begin at its nodes") {
   CHECK_THAT(error("[{Tree: [[" + node + ", " + node + "], [" + node + "]]}]"), Contains("'b' appears again"));
   CHECK_THAT(error("[{Tree: {layers: [[" + node + "], [" + node + "]], alphas: [1, 2, 3]}}]"),
              Contains("alphas has 3 factors for 2 branches"));
-  CHECK_THAT(error("[{MergeSum: {layers: [SkipNode, SkipNode], alphas: 1}}]"), Contains("1 factors for 2 branches"));
+  CHECK_THAT(error("[{MergeSum: {layers: [SkipNode, SkipNode], alphas: 1}}]"), Contains("1 factor for 2 branches"));
   CHECK_THAT(error("[{Tree: []}]"), Contains("'layers' has no trunk"));
 }
 

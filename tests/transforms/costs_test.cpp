@@ -167,7 +167,7 @@ TEST_CASE("several outputs need a cost each") {
   CHECK_THAT(made("Multicost: [CrossEntropyMulti, CrossEntropyMulti]")->objection(two, 4),
              Catch::Contains("costs[1]: CrossEntropyMulti takes the outputs of Softmax"));
   CHECK_THAT(made("Multicost: [CrossEntropyMulti]")->objection(two, 4),
-             Catch::Contains("Multicost has 1 costs and the net 2 outputs"));
+             Catch::Contains("Multicost has 1 cost and the net 2 outputs"));
   Graph graph;
   Expr y = input(graph, "y", {3, 4});
   CHECK_THROWS_WITH(made("SumSquared")->apply_all({y, y}, y), Catch::Contains("Multicost has a cost for each"));
