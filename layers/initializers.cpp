@@ -201,6 +201,7 @@ struct IdentityParams {
 
 struct IdentityInit : Parametrized<Initializer, IdentityParams> {
   using Parametrized::Parametrized;
+  bool of_matrix() const override { return true; }
   bool freezes() const override { return params.frozen; }
   void fill(Tensor& t, const Fan&, Stream&) const override {
     const Shape& shape = t.shape();
@@ -237,6 +238,7 @@ struct OrthonormalParams {
 // the distribution is that of neon's singular vectors (Saxe et al. 2014).
 struct Orthonormal : Parametrized<Initializer, OrthonormalParams> {
   using Parametrized::Parametrized;
+  bool of_matrix() const override { return true; }
   void fill(Tensor& t, const Fan&, Stream& s) const override {
     const int64_t rows = t.shape().rank() ? t.shape()[0] : 1, columns = t.elements() / std::max<int64_t>(rows, 1);
     const int64_t count = std::min(rows, columns), length = std::max(rows, columns);

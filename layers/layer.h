@@ -47,7 +47,11 @@ struct Parameter {
   bool asked = true;         // whether the layer asks for training
   bool is_split() const { return part.all > 0; }
   Shape whole_shape() const { return is_split() ? shape.with(part.axis, part.all) : shape; }
-  Shape block() const { return blocks == 1 ? whole_shape() : shape.with(0, whole_shape()[0] / blocks); }
+  bool by_place() const { return initializer && initializer->of_matrix() && fan.filters.rank() > 0; }
+  int64_t block_count() const { return by_place() ? whole_shape()[0] : blocks; }
+  Shape block() const {
+    return by_place() ? fan.filters : blocks == 1 ? whole_shape() : shape.with(0, whole_shape()[0] / blocks);
+  }
 };
 
 // An array that forward passes keep up to date by themselves (running statistics).

@@ -89,12 +89,14 @@ struct Local : Parametrized<Layer, LocalParams> {
     const int64_t samples = x.shape()[0], places = Shape(outputs).elements();
     const int64_t numbers = Shape(filter.windows.size).elements() * x.shape().back();
     const int64_t reached = Shape(filter.windows.size).elements() * filter.maps;
-    const Expr w = context.parameter({.name = context.layer + "/W",
-                                      .layer = context.layer,
-                                      .layer_class = "Local",
-                                      .shape = {places, filter.maps, numbers},
-                                      .initializer = &*params.init,
-                                      .fan = {.in = numbers, .out = reached, .rows = numbers, .columns = filter.maps}});
+    const Shape filters = Shape{filter.maps}.concat(Shape(filter.windows.size)).concat({x.shape().back()});
+    const Expr w = context.parameter(
+        {.name = context.layer + "/W",
+         .layer = context.layer,
+         .layer_class = "Local",
+         .shape = {places, filter.maps, numbers},
+         .initializer = &*params.init,
+         .fan = {.in = numbers, .out = reached, .rows = numbers, .columns = filter.maps, .filters = filters}});
     const Expr seen = reshape(patches(samples_inside(x), filter.windows, outputs), {places, samples, numbers});
     const Expr y = reshape(Expr(x.graph(), transpose(x.graph(), products(seen, w), {1, 0, 2})),
                            Shape{samples}.concat(Shape(outputs)).concat({filter.maps}));

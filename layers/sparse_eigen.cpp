@@ -51,6 +51,7 @@ struct SparseEigenParams {
 };
 struct SparseEigen : Parametrized<Initializer, SparseEigenParams> {
   using Parametrized::Parametrized;
+  bool of_matrix() const override { return true; }
   void check(const Shape& shape) const override {
     if (shape.rank() != 2 && shape.rank() != 4 && shape.rank() != 5)
       neon::fail(ErrorKind::config, "initializer SparseEigen fills matrices and filters, not ", shape);

@@ -17,7 +17,7 @@ Tensor initial_value(const Parameter& p, DType dtype, uint64_t seed) {
   const Shape shape = p.whole_shape(), of_block = p.block();
   Tensor out(dtype, shape);
   const int64_t elements = of_block.elements();
-  for (int64_t b = 0; b < p.blocks; ++b) {
+  for (int64_t b = 0; b < p.block_count(); ++b) {
     Tensor block(dtype, of_block);
     Stream stream(seed, b == 0 ? "init/" + p.name : text("init/", p.name, "/", b));
     if (p.initializer) p.initializer->fill(block, p.fan, stream);

@@ -52,6 +52,23 @@ class Conventions(support.Case):
         self.assertIn("note    the spec gives no init to Affine_1: GlorotUniform\n", out)
         self.assertIn("Kaiming", self.neon("check", "--resolved", "s.yaml").out)
 
+    def test_matrices_of_a_local_layer_are_those_of_each_place(self):
+        # 2 x 3 places of 2 x 2 windows over 2 channels: each has filters (3 maps, R S C = 8).
+        x = np.ones((4, 2, 3, 4), np.float32)
+        def filters(init):
+            layers = [{"Local": {"name": "a", "fshape": [2, 2, 3], "init": init}}, {"Affine": {"nout": 1, "init": {"Constant": 1}}}]
+            return self.train(layers, x, x[:, 0, 0, :1])["a/W"]
+        found = filters({"Orthonormal": {"scale": 1}})
+        self.assertEqual(found.shape, (6, 3, 8))
+        self.close(found @ found.transpose(0, 2, 1), np.tile(np.eye(3), (6, 1, 1)))
+        self.assertGreater(np.abs(found[0] - found[1]).max(), 0.01)
+        # Rows of neon 0.9's matrix (C R S, K) beside the maps (K, R, S, C).
+        rows = lambda w: w.reshape(6, 3, 2, 2, 2).transpose(0, 4, 2, 3, 1).reshape(6, 8, 3)
+        found = rows(filters({"IdentityInit": {"scale": 0.5, "frozen": False, "matrix": True}}))
+        np.testing.assert_array_equal(found, np.tile(0.5 * np.eye(8, 3), (6, 1, 1)))
+        found = rows(filters({"SparseEigen": {"sparseness": 2}}))
+        np.testing.assert_array_equal((found != 0).sum(axis=2), np.full((6, 8), 2))
+
     def test_all_layers_with_weights_have_a_default_init(self):
         self.write("book.txt", "the quick fox jumps over the lazy dog " * 20)
         table, glorot = {"init": {"Gaussian": {"scale": 0.02}}}, {"init": "GlorotUniform"}

@@ -208,6 +208,12 @@ TEST_CASE("0.9: pooling over maps, and batch norm behind filters of each place, 
       parts.part("layers"),
       Contains("{Sequential: {layers: [{Local: {name: c, fshape: [5, 5], nofm: 8, init: {Gaussian: {scale: 0.01}}}}, "
                "{BatchNorm: {eps: 0.000001, name: c_bnorm}}, {Activation: {transform: Rectlin}}]}}"));
+  parts.layers =
+      "!obj:layers.ConvLayer {weight_init: !obj:params.IdentityValGen {scale: 2}, lrule_init: *r, local_conv: "
+      "True, fshape: [5, 5], nofm: 8}, " +
+      out;
+  CHECK_THAT(parts.part("layers"), Contains("init: {IdentityInit: {scale: 2, frozen: false, matrix: true}}"));
+  CHECK(has_note(parts.spec(), "IdentityInit: the filters of each place are a matrix (C R S, K) of their own"));
 }
 
 TEST_CASE("0.9: biases of each pixel stay before batch norm, which takes off the mean of a map") {

@@ -47,10 +47,11 @@ void finish_convolution(OldTranslation& t, const OldObject& object, OldResult& o
     out.name = "Local";
     const Setting* const init = out.params.find("init");
     const std::string_view kind = init ? class_of(*init) : "";
-    if (kind == "IdentityInit" || kind == "SparseEigen")
-      t.problem(object.where_of("weight_init"),
-                "filters of each place are no matrix here; write params.GaussianValGen or another that draws each "
-                "weight alone");
+    for (const char* of_matrix : {"IdentityInit", "SparseEigen", "Orthonormal", "AutoUniform", "NodeNormalized"})
+      if (kind == of_matrix)
+        t.remark(init->where, text(kind,
+                                   ": the filters of each place are a matrix (C R S, K) of their own; 0.9's matrix "
+                                   "had those of all places below each other"));
     if (!shared) out.set("shared_bias", Setting::scalar("false", object.where_of("shared_bias")));
   } else if (!shared && out.params.find("bias")) {
     out.set("shared_bias", Setting::scalar("false", object.where_of("shared_bias")));
