@@ -154,6 +154,18 @@ std::string foreign_name_mend(std::string_view name) {
   return foreign ? foreign->mend : "";
 }
 
+namespace {
+
+// neon 0.9 has paths without its own name, as transforms.RectLin.
+bool is_package_of_neon(std::string_view package) {
+  constexpr std::string_view kPackages[] = {"neon",        "callbacks",    "datasets", "diagnostics",
+                                            "experiments", "initializers", "layers",   "metrics",
+                                            "models",      "optimizers",   "params",   "transforms"};
+  return std::ranges::find(kPackages, package) != std::end(kPackages);
+}
+
+}  // namespace
+
 const EntryInfo* find_in_category(const char* category, std::string_view name, std::string& error) {
   enter_registered();
   constexpr size_t kMostNames = 24;  // that a message lists
@@ -166,7 +178,7 @@ const EntryInfo* find_in_category(const char* category, std::string_view name, s
   }
   for (const EntryInfo* entry : category_named(category).entries) {
     if (has_name(*entry, last)) {
-      if (last == name || lower(name).starts_with("neon.")) return entry;
+      if (last == name || is_package_of_neon(lower(name.substr(0, name.find('.'))))) return entry;
       error = text("unknown ", category, " ", in_quotes(name), ", a class of a Python package; neon's own is ",
                    entry->name);
       return nullptr;
