@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "neon/core/error.h"
+#include "neon/core/file_kind.h"
 #include "neon/core/nearest_file.h"
 
 namespace neon {
@@ -51,17 +52,25 @@ Source::Source(std::string_view text, const std::string& name, size_t limit)
   check_characters();
 }
 
+// A file of bytes is named by its kind, where a position of the first byte helps nobody.
+void Source::fail_at_byte(size_t at, const std::string& what) const {
+  const std::string kind = looks_like(std::string_view(text_).substr(0, 512));
+  if (!kind.empty() && kind != "text")
+    fail(ErrorKind::config, *name_, ": expected YAML; the file looks like ", kind,
+         kind == "a Python pickle" ? ", as neon 0.9 to 2.6 saved nets, and neon reads none of them" : "");
+  fail(ErrorKind::config, at_offset(at), ": ", what);
+}
+
 void Source::check_characters() {
   const std::string_view all = text_;
   for (size_t i = 0; i < all.size();) {
     const auto byte = static_cast<unsigned char>(all[i]);
     const size_t length = utf8_length(all.substr(i));
     const bool second_control = byte == 0xC2 && length == 2 && static_cast<unsigned char>(all[i + 1]) < 0xA0;
-    if (length == 0)
-      fail(ErrorKind::config, at_offset(i), ": byte ", hex_byte(byte), " is not UTF-8; save the file as UTF-8");
-    if (byte == 0) fail(ErrorKind::config, at_offset(i), ": a NUL byte; is this a text file?");
+    if (length == 0) fail_at_byte(i, neon::text("byte ", hex_byte(byte), " is not UTF-8; save the file as UTF-8"));
+    if (byte == 0) fail_at_byte(i, "a NUL byte; is this a text file?");
     if ((byte < 32 && byte != '\n' && byte != '\t') || byte == 127)
-      fail(ErrorKind::config, at_offset(i), ": control character ", hex_byte(byte), " is not allowed in YAML");
+      fail_at_byte(i, neon::text("control character ", hex_byte(byte), " is not allowed in YAML"));
     if (second_control) fail(ErrorKind::config, at_offset(i), ": a control character is not allowed in YAML");
     if (all.substr(i, 3) == "\xEF\xBB\xBF")
       fail(ErrorKind::config, at_offset(i), ": a byte order mark inside the text; remove this invisible character");

@@ -26,6 +26,7 @@ class Source {
  private:
   Location at_offset(size_t offset) const;
   void check_characters();
+  [[noreturn]] void fail_at_byte(size_t at, const std::string& what) const;
 
   std::string text_;
   std::shared_ptr<const std::string> name_;

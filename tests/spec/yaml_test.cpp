@@ -152,6 +152,10 @@ TEST_CASE("wrong syntax is one clear line at the place to mend") {
       {"%YAML 2.0\n---\na: 1\n", "only YAML 1.x is read"},
       {"a: \"\\0\"", "a.yaml:1:4: a NUL character in a text"},
       {"a: 1\nb: c\xff\n", "a.yaml:2:5: byte 0xff is not UTF-8; save the file as UTF-8"},
+      {"\x80\x02}q\x01.",
+       "a.yaml: expected YAML; the file looks like a Python pickle, as neon 0.9 to 2.6 saved nets, and neon reads none "
+       "of them"},
+      {"\xff\xd8\xff\xe0", "a.yaml: expected YAML; the file looks like a JPEG image"},
       {"a: \xed\xa0\x80", "byte 0xed is not UTF-8"},
       {"a: \xef\xbb\xbf", "a.yaml:1:4: a byte order mark inside the text"},
       {"a: \xc0\x80", "byte 0xc0 is not UTF-8"},
