@@ -325,6 +325,7 @@ std::vector<std::string> check_steps(const Experiment& experiment, const StepOpt
     if (count == 0) continue;  // -e ends the run before
     const int64_t steps = count * steps_per_epoch, left = steps % options.accumulate;
     const std::string name = phase.name.empty() ? "run" : "phase " + phase.name;
+    if (const std::string idle = phase.idle_player(steps); !idle.empty()) out.push_back(idle);
     if (options.accumulate > steps)
       fail_about("accumulate", "the ", name, " ends after ", steps, " steps, before the first ", options.accumulate,
                  " are together: nothing would be learnt");

@@ -32,6 +32,15 @@ StepOptions TrainedPhase::options(StepOptions run) const {
   return run;
 }
 
+std::string TrainedPhase::idle_player(int64_t steps) const {
+  if (!source.rule || source.rule->players() < 2 || source.rule->moves_before(1, steps) > 0) return "";
+  int64_t first = steps + 1;
+  while (source.rule->moves_before(1, first) == 0) ++first;
+  return text("warning: the generator keeps its first weights: it is updated after ", first,
+              " steps for the first time, and the ", name.empty() ? "run" : "phase " + name, " has ", steps,
+              "; give more epochs, or change k or wgan_train_sched of the rule");
+}
+
 StepGraph training_graph(const TrainedPhase& phase, const DataLayout& data, const StepOptions& run) {
   return training_graph(*phase.network, phase.source, *phase.optimizer, phase.layout(data), phase.options(run));
 }

@@ -58,6 +58,8 @@ struct TrainedPhase {
   // The data as its graphs see them.
   DataLayout layout(DataLayout data) const;
   StepOptions options(StepOptions run) const;
+  // A warning of a player that a rule moves in none of so many steps, or "".
+  std::string idle_player(int64_t steps) const;
 };
 
 // The training step of a phase, of `run.batch` samples.

@@ -340,6 +340,11 @@ class Evaluate(Case):
         for seed in "7", "8":
             trained = self.neon("-r", seed, "-s", "g", spec).out
             self.assertIn(re.search(r"test: (.*?)  \(", trained)[1], self.neon("eval", "g").out)
+        # 10 steps: 5 batches in each of 2 epochs. The first 25 moves of the schedule come after 100 steps each.
+        words = "warning: the generator keeps its first weights: it is updated after {} steps for the first time, and the run has 10;"
+        for rule, first in ("{Adversarial: {k: 11}}", 11), ("{Adversarial: {func: wasserstein, wgan_train_sched: true}}", 100):
+            self.assertIn(words.format(first), self.neon("check", "--set", f"rule={rule}", spec).err)
+        self.assertNotIn("the generator", self.neon("check", "--set", "rule={Adversarial: {k: 10}}", spec).err)
         # Training alone has the step of a player.
         self.refused(2, "eval", "g", "--set", "rule.k=3", says="--set rule.k changes nothing for neon eval; its results are the same without this; leave it out")
 
