@@ -4,10 +4,6 @@
 
 namespace neon {
 
-// Elements of x for each number of a statistic, from which on it pays to avoid a reading of x. Fewer stay in a cache,
-// or in a GPU's registers, and are read once in any case.
-constexpr int64_t kManyRows = 1024;
-
 // The gradient by x apart from its last step, dx = gain g - (offset + slope (x - average)). All but g have one number
 // a channel.
 struct BatchNormGradient {

@@ -12,6 +12,7 @@
 #include "backends/graph/ops.h"
 #include "backends/graph/passes.h"
 #include "backends/graph/rewrite.h"
+#include "backends/graph/statistics.h"
 
 namespace neon {
 

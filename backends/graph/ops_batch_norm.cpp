@@ -6,11 +6,10 @@
 // The exact mean is mean + rest, and is what y is made with. In f32 a mean of 5000 is rounded by up to 2e-4: without
 // the rest all normalised numbers would be off by that in one direction, and sums of them would grow the error. The
 // statistics feed running ones only: no gradient flows through them.
-#include <algorithm>
-
 #include "backends/graph/batch_norm.h"
 #include "backends/graph/flops.h"
 #include "backends/graph/ops.h"
+#include "backends/graph/statistics.h"
 
 namespace neon {
 
@@ -33,67 +32,6 @@ std::vector<TensorType> infer_batch_norm(const InferContext& c) {
 
 Expr inverse_deviation(Expr variance, const Node& node) {
   return apply("rsqrt", variance + node.attributes.real("epsilon"));
-}
-
-struct Statistics {
-  Expr average, variance, rest;
-};
-
-// The second reading corrects both (Chan, Golub and LeVeque 1983, the corrected two-pass algorithm).
-Statistics after_one_another(Expr x, const std::vector<int64_t>& axes) {
-  Expr average = mean(x, axes);
-  Expr distance = x - average;
-  Expr rest = mean(distance, axes);
-  return {average, maximum(mean(square(distance), axes) - square(rest), 0), rest};
-}
-
-// Whether a node adds one number a channel to a product, whose kernel then does so.
-bool adds_bias(const Graph& graph, const Node& node) {
-  if (!node.op->is(ops::add)) return false;
-  const Shape& made = graph.shape(node.outputs[0]);
-  for (size_t k : {0, 1}) {
-    const Value product = node.inputs[k], bias = node.inputs[1 - k];
-    if (graph.producer(product).op->traits.takes_bias && graph.shape(product) == made && made.back() > 1 &&
-        graph.shape(bias).elements() == made.back() && graph.shape(bias).back() == made.back())
-      return true;
-  }
-  return false;
-}
-
-// Where an array of which a fused kernel would read x lies in memory; an invalid Value where such a kernel makes it.
-Value stored(const Graph& graph, Value x) {
-  while (graph.producer(x).op->is(ops::cast) || graph.producer(x).op->traits.fusion == Fusion::view)
-    x = graph.producer(x).inputs[0];
-  const Op& op = *graph.producer(x).op;
-  if (adds_bias(graph, graph.producer(x))) return x;
-  return op.is_elementwise() || op.traits.fusion == Fusion::rows ? Value{} : x;
-}
-
-// The first number of each channel, the last axis, of the array in memory: `shape`, in the type of x.
-Expr first_row(Expr x, Value lying, const Shape& shape) {
-  Graph& graph = x.graph();
-  std::vector<int64_t> rows(shape.begin(), shape.end());
-  rows[0] = x.shape().elements() / shape.elements();
-  const Value first = graph.add("slice", {reshape(graph, lying, Shape(rows))},
-                                {{"axis", int64_t(0)}, {"first", int64_t(0)}, {"count", int64_t(1)}});
-  return {graph, cast(graph, first, x.dtype())};
-}
-
-// All from sums that one reading of x makes, of differences from a number near them all, the first of each channel
-// (Chan, Golub and LeVeque 1983, shifted data): cancellation costs the variance eps (average - first)^2. The rest is
-// the rounding error of first + offset (Dekker 1971).
-Statistics at_once(Expr x, Expr first, const std::vector<int64_t>& axes) {
-  Expr shifted = x - first;
-  Expr offset = mean(shifted, axes);
-  Expr average = first + offset;
-  return {average, maximum(mean(square(shifted), axes) - square(offset), 0), offset - (average - first)};
-}
-
-Statistics statistics(Expr x, const Shape& shape, const std::vector<int64_t>& axes) {
-  const bool of_channels = shape.rank() > 0 && shape.elements() == shape.back();
-  const bool many = x.shape().elements() >= kManyRows * std::max<int64_t>(shape.elements(), 1);
-  const Value lying = of_channels && many ? stored(x.graph(), x) : Value{};
-  return lying ? at_once(x, first_row(x, lying, shape), axes) : after_one_another(x, axes);
 }
 
 std::vector<Value> define_batch_norm(Graph& graph, const Node& node) {
