@@ -69,7 +69,7 @@ class Remaker {
     for (int reader : readers(n)) {
       std::set<int> nodes;
       std::set<Value> read;
-      if (writers_.count(reader) || !collect(n, from, reader, graph_.shape(graph_.node(n).outputs[0]), nodes, read))
+      if (writers_.count(reader) || !collect(n, from, reader, graph_.type(graph_.node(n).outputs[0]), nodes, read))
         return;
       double bytes = 0;
       for (Value value : read) bytes += double(graph_.type(value).bytes());
@@ -86,7 +86,7 @@ class Remaker {
   void spare_reading(int n) {
     const int from = out_.home[size_t(n)];
     if (from < 0 || writers_.count(from)) return;
-    const Shape& shape = graph_.shape(graph_.node(n).outputs[0]);
+    const TensorType& type = graph_.type(graph_.node(n).outputs[0]);
     std::set<int> readers;
     for (int s : uses_[size_t(graph_.node(n).outputs[0].id)])
       for (int g : groups_of_[size_t(s)])
@@ -94,9 +94,9 @@ class Remaker {
     for (int reader : readers) {
       std::set<int> nodes;
       std::set<Value> read;
-      if (!collect(n, from, reader, shape, nodes, read)) continue;
-      if (std::ranges::any_of(read, [&](Value v) { return graph_.shape(v).elements() * kSmall > shape.elements(); }))
-        continue;
+      if (!collect(n, from, reader, type, nodes, read)) continue;
+      const int64_t elements = type.shape.elements();
+      if (std::ranges::any_of(read, [&](Value v) { return graph_.shape(v).elements() * kSmall > elements; })) continue;
       const std::vector<int> made = joined(reader, nodes);
       if (layout_of_group(graph_, roles_, made)) give(reader, made);
     }
@@ -113,10 +113,19 @@ class Remaker {
     out_.nodes[size_t(group)] = nodes;
   }
 
-  // The nodes that make what n makes in group `reader`, and the arrays that it must read for that.
-  bool collect(int n, int from, int reader, const Shape& shape, std::set<int>& nodes, std::set<Value>& read) const {
+  // Whether a node is made again for values of this type: derivatives of activations only for wide ones. In place of
+  // 16 bits they take instructions and more operands, and spare a reading at best.
+  bool pays(const Node& node, DType dtype) const {
+    const bool of_activation = node.op->derivative_operand >= 0 && node.op->row->name != std::string_view(ops::mul);
+    return is_cheap(graph_, node) && (!of_activation || size_of(dtype) >= sizeof(float));
+  }
+
+  // The nodes that make what n makes in group `reader`, and the arrays that it must read for that. `made`: the type of
+  // what is made again at last.
+  bool collect(int n, int from, int reader, const TensorType& made, std::set<int>& nodes, std::set<Value>& read) const {
+    const Shape& shape = made.shape;
     const Node& node = graph_.node(n);
-    const bool cheap = is_cheap(graph_, node) || is_repeated_slice(n, reader);
+    const bool cheap = pays(node, made.dtype) || is_repeated_slice(n, reader);
     if (!cheap || stored_.count(node.outputs[0]) || nodes.size() == kMostRemade) return false;
     nodes.insert(n);
     for (Value input : node.inputs) {
@@ -126,7 +135,7 @@ class Remaker {
         return false;
       if (nodes.count(p) || is_in(reader, p) || is_read(reader, input)) continue;
       if (is_in(from, p) && graph_.shape(input).elements() * kSmall > shape.elements()) {
-        if (!collect(p, from, reader, shape, nodes, read)) return false;
+        if (!collect(p, from, reader, made, nodes, read)) return false;
       } else if (is_written_before(input, reader)) {
         return false;
       } else {

@@ -74,11 +74,20 @@ const OpRegistration broadcast_op({ops::broadcast,
                                    nullptr,
                                    {.fusion = Fusion::elements, .exact = true, .cheap = true}});
 
-// Rows of a few instructions, swish, and the exponential, by which softmax follows from numbers of 16 bits. Derivatives
-// of products are cheap, too.
+// Rows of a few instructions, and of an exponential and a division, as most activations are: fewer than it takes to
+// store a result and to read it.
 bool is_cheap(std::string_view row) {
-  static constexpr std::string_view cheap[] = {"add",  "sub",       "mul",  "neg",          "square", "equal",
-                                               "relu", "relu_clip", "clip", "hard_sigmoid", "exp",    "swish"};
+  static constexpr std::string_view cheap[] = {
+      "add",     "sub",    "mul",  "neg",       "square", "equal",        "minimum",
+      "maximum", "select", "relu", "relu_clip", "clip",   "hard_sigmoid", "leaky_relu",
+      "exp",     "elu",    "tanh", "logistic",  "swish",  "gelu",         "gelu_tanh"};
+  return std::ranges::find(cheap, row) != std::end(cheap);
+}
+
+// The same of derivatives.
+bool has_cheap_derivatives(std::string_view row) {
+  static constexpr std::string_view cheap[] = {"mul",      "relu",  "relu_clip", "leaky_relu", "tanh",
+                                               "logistic", "swish", "gelu",      "gelu_tanh",  "elu"};
   return std::ranges::find(cheap, row) != std::end(cheap);
 }
 
@@ -106,7 +115,7 @@ void add_elementwise_ops() {
               infer_elementwise,
               nullptr,
               nullptr,
-              {.fusion = Fusion::elements, .cheap = row.name == std::string_view(ops::mul)},
+              {.fusion = Fusion::elements, .cheap = has_cheap_derivatives(row.name)},
               flops_along,
               &row,
               i});
