@@ -18,26 +18,30 @@ Expr normalized_over_counted_steps(Expr x, Expr counts, double eps) {
   return distance * apply("rsqrt", total(square(distance)) / numbers + eps);
 }
 
-// x (N,...,C): each of `groups` groups of neighbouring features over all places between.
-Expr normalized_groups(LayerContext& context, Expr x, int64_t groups, double eps) {
-  const Shape shape = x.shape();
-  const int64_t places = shape.slice(1, shape.rank() - 1).elements(), features = shape.back();
+// x (N,...,C): each of `groups` groups of neighbouring features over those places between that count; (C) where the
+// features of a sample stand alone.
+Expr of_counted(LayerContext& context, Expr x, Expr counts, int64_t groups, double eps) {
+  const int64_t features = x.shape().back(), places = x.shape()[1];
   const Expr wide = cast(x, context.arithmetic_dtype);
-  if (places * (features / groups) == 1)
-    fail(ErrorKind::config, "each of the ", features, " features is a group of one number, which is its own mean, so ",
-         "that nothing would be left of it; LayerNorm normalises the features of a sample together");
-  if (const Expr counts = unpadded(context, x); counts.value()) {
-    const Expr parts = reshape(wide, {shape[0], places, groups, features / groups});
-    return normalized_over_counted_steps(parts, reshape(counts, {shape[0], places, 1, 1}), eps);
-  }
-  if (groups == features) return normalized_over(context, reshape(wide, {shape[0], places, features}), {1}, eps);
-  const Expr parts = reshape(wide, {shape[0], places, groups, features / groups});
-  return normalized_over(context, parts, {1, 3}, eps);
+  const Expr parts = reshape(wide, {x.shape()[0], places, groups, features / groups});
+  const Expr each = reshape(counts, {x.shape()[0], places, 1, 1});
+  return reshape(normalized_over_counted_steps(parts, each, eps), x.shape());
 }
 
 Expr group_norm(LayerContext& context, Expr x, int64_t groups, double eps, bool shift, const char* layer_class) {
-  const Expr y = reshape(normalized_groups(context, x, groups, eps), x.shape());
-  return scaled_and_shifted(context, y, shift, layer_class);
+  const Shape& shape = x.shape();
+  const int64_t features = shape.back();
+  if (shape.slice(1, shape.rank() - 1).elements() * (features / groups) == 1)
+    fail(ErrorKind::config, "each of the ", features, " features is a group of one number, which is its own mean, so ",
+         "that nothing would be left of it; LayerNorm normalises the features of a sample together");
+  if (const Expr counts = unpadded(context, x); counts.value())
+    return scaled_and_shifted(context, of_counted(context, x, counts, groups, eps), shift, layer_class);
+  const Expr gamma = norm_parameter(context, "gamma", 1, features, layer_class);
+  const Expr none(context.graph, broadcast_to(context.graph, gamma.constant(0), gamma.shape()));
+  const Expr beta = shift ? norm_parameter(context, "beta", 0, features, layer_class) : none;
+  const auto results = context.graph.add_all("group_norm", {cast(x, context.arithmetic_dtype), gamma, beta},
+                                             {{"groups", groups}, {"epsilon", eps}});
+  return cast(context.expr(results[0]), context.dtype);
 }
 
 struct GroupNormParams {

@@ -2,19 +2,21 @@
 
 namespace neon {
 
+Expr norm_parameter(LayerContext& context, const char* part, double fill, int64_t features,
+                    const std::string& layer_class) {
+  return cast(context.parameter({.name = context.layer + "/" + part,
+                                 .layer = context.layer,
+                                 .layer_class = layer_class,
+                                 .shape = {features},
+                                 .fill = fill,
+                                 .fan = {1, 1}},
+                                context.master_dtype),
+              context.arithmetic_dtype);
+}
+
 Expr scaled_and_shifted(LayerContext& context, Expr x, bool shift, const std::string& layer_class) {
-  const auto parameter = [&](const char* part, double fill) {
-    return cast(context.parameter({.name = context.layer + "/" + part,
-                                   .layer = context.layer,
-                                   .layer_class = layer_class,
-                                   .shape = {x.shape().back()},
-                                   .fill = fill,
-                                   .fan = {1, 1}},
-                                  context.master_dtype),
-                context.arithmetic_dtype);
-  };
-  Expr y = x * parameter("gamma", 1);
-  if (shift) y = y + parameter("beta", 0);
+  Expr y = x * norm_parameter(context, "gamma", 1, x.shape().back(), layer_class);
+  if (shift) y = y + norm_parameter(context, "beta", 0, x.shape().back(), layer_class);
   return cast(y, context.dtype);
 }
 

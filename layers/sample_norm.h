@@ -4,6 +4,10 @@
 
 namespace neon {
 
+// NAME/gamma or NAME/beta (features), in the type of the arithmetic, which begins as `fill`.
+Expr norm_parameter(LayerContext& context, const char* part, double fill, int64_t features,
+                    const std::string& layer_class);
+
 // x (N,...,C) in the type of the arithmetic -> x times NAME/gamma (C), and with `shift` plus NAME/beta (C), in
 // context.dtype.
 Expr scaled_and_shifted(LayerContext& context, Expr x, bool shift, const std::string& layer_class);

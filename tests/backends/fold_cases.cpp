@@ -117,6 +117,33 @@ std::vector<OpCase> normalize_cases(const std::string& op) {
   return out;
 }
 
+std::vector<OpCase> group_norm_cases(const std::string& op) {
+  std::vector<OpCase> out;
+  auto add = [&](const Shape& shape, int64_t groups, const std::string& fast = "fused") {
+    Shape statistic = shape;
+    for (int axis = 1; axis < shape.rank() - 1; ++axis) statistic = statistic.with(axis, 1);
+    const Shape channels{shape.back()};
+    OpCase c{op,
+             text(shape, " in ", groups, " groups"),
+             {{shape}, {channels, 0.5, 1.5}},
+             {{"groups", groups}, {"epsilon", 1e-3}},
+             shape.elements() / groups,
+             fast};
+    if (op.ends_with("_grad")) {
+      c.inputs.push_back({statistic, -0.1, 0.1});
+      c.inputs.push_back({statistic, -0.01, 0.01});
+      c.inputs.push_back({statistic, 0.5, 1.5});
+      c.inputs.push_back({shape});
+    } else {
+      c.inputs.push_back({channels, -0.5, 0.5});
+    }
+    out.push_back(c);
+  };
+  add({3, 5, 4, 6}, 1), add({3, 5, 4, 6}, 2), add({3, 5, 4, 6}, 6), add({2, 40, 9}, 3), add({2, 300, 20}, 5);
+  add({1, 7, 8}, 8), add({4, 6}, 2), add({2, 3, 2, 3, 4}, 2), add({70, 1, 1, 64}, 2), add({1, 33, 35, 16}, 4);
+  return out;
+}
+
 std::vector<OpCase> softmax_cases(const std::string& op) {
   std::vector<OpCase> out;
   auto add = [&](const Shape& shape) {

@@ -231,6 +231,8 @@ const std::map<std::string_view, Maker>& compound_makers() {
       {ops::batch_matmul, [](const std::string& op) { return matmul_cases(op, {3}); }},
       {ops::batch_norm, [](const std::string&) { return batch_norm_cases(false); }},
       {"batch_norm_grad", [](const std::string&) { return batch_norm_cases(true); }},
+      {"group_norm", group_norm_cases},
+      {"group_norm_grad", group_norm_cases},
       {"normalize", normalize_cases},
       {"normalize_grad", normalize_cases},
       {"rms_normalize", normalize_cases},

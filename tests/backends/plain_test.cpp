@@ -213,6 +213,58 @@ TEST_CASE("plain batch norm, by the formula") {
   });
 }
 
+TEST_CASE("plain group norm and its gradients, by the formulas") {
+  // The numbers of group `group` of sample n: places in x, and the channel of each.
+  const auto each_of = [](const Shape& shape, int64_t groups, int64_t n, int64_t group, const auto& visit) {
+    const int64_t features = shape.back(), size = features / groups, places = shape.elements() / shape[0] / features;
+    for (int64_t p = 0; p < places; ++p)
+      for (int64_t c = group * size; c < (group + 1) * size; ++c) visit((n * places + p) * features + c, c);
+  };
+  each_case("group_norm", [&](const OpCase& c, const CaseRun& run) {
+    const Tensor &x = run.inputs[0], &gamma = run.inputs[1], &beta = run.inputs[2];
+    const int64_t groups = c.attributes.integer("groups");
+    const double count = double(x.elements() / (x.shape()[0] * groups));
+    for (int64_t n = 0; n < x.shape()[0]; ++n)
+      for (int64_t group = 0; group < groups; ++group) {
+        const auto each = [&](const auto& visit) { each_of(x.shape(), groups, n, group, visit); };
+        double mean = 0, variance = 0;
+        each([&](int64_t i, int64_t) { mean += x.at(i) / count; });
+        each([&](int64_t i, int64_t) { variance += (x.at(i) - mean) * (x.at(i) - mean) / count; });
+        const double scale = 1 / std::sqrt(variance + c.attributes.real("epsilon"));
+        each([&](int64_t i, int64_t k) {
+          const int64_t s = n * x.shape().back() + k;
+          REQUIRE(close(run.outputs[0].at(i), gamma.at(k) * (x.at(i) - mean) * scale + beta.at(k)));
+          REQUIRE(close(run.outputs[1].at(s) + run.outputs[2].at(s), mean));
+          REQUIRE(close(run.outputs[3].at(s), scale));
+        });
+      }
+  });
+  each_case("group_norm_grad", [&](const OpCase& c, const CaseRun& run) {
+    const Tensor &x = run.inputs[0], &gamma = run.inputs[1], &g = run.inputs[5];
+    const int64_t groups = c.attributes.integer("groups"), features = x.shape().back();
+    const double count = double(x.elements() / (x.shape()[0] * groups));
+    std::vector<double> dgamma(size_t(features), 0), dbeta(size_t(features), 0);
+    for (int64_t n = 0; n < x.shape()[0]; ++n)
+      for (int64_t group = 0; group < groups; ++group) {
+        const auto each = [&](const auto& visit) { each_of(x.shape(), groups, n, group, visit); };
+        const auto of = [&](int input, int64_t k) { return run.inputs[size_t(input)].at(n * features + k); };
+        const auto normal = [&](int64_t i, int64_t k) { return (x.at(i) - of(2, k) - of(3, k)) * of(4, k); };
+        // Statistics of channels of one group differ in these cases: each has the scale of its own.
+        double mean = 0, along = 0;
+        each([&](int64_t i, int64_t k) { mean += gamma.at(k) * g.at(i) / count; });
+        each([&](int64_t i, int64_t k) { along += gamma.at(k) * g.at(i) * normal(i, k) / count; });
+        each([&](int64_t i, int64_t k) {
+          REQUIRE(close(run.outputs[0].at(i), of(4, k) * (gamma.at(k) * g.at(i) - mean - normal(i, k) * along)));
+          dgamma[size_t(k)] += g.at(i) * normal(i, k), dbeta[size_t(k)] += g.at(i);
+        });
+      }
+    for (int64_t k = 0; k < features; ++k) {
+      REQUIRE(close(run.outputs[1].at(k), dgamma[size_t(k)]));
+      REQUIRE(close(run.outputs[2].at(k), dbeta[size_t(k)]));
+    }
+  });
+}
+
 TEST_CASE("plain lookups") {
   each_case("gather", [](const OpCase&, const CaseRun& run) {
     const Tensor &data = run.inputs[0], &at = run.inputs[1], &y = run.outputs[0];

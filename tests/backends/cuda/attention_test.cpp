@@ -16,8 +16,8 @@ using namespace neon::test;
 
 namespace {
 
-const char* const kOps[] = {"attention",     "attention_grad",     "rotary",     "normalize", "normalize_grad",
-                            "rms_normalize", "rms_normalize_grad", "scatter_add"};
+const char* const kOps[] = {"attention",  "attention_grad",  "rotary",        "normalize",          "normalize_grad",
+                            "group_norm", "group_norm_grad", "rms_normalize", "rms_normalize_grad", "scatter_add"};
 
 struct SelfAttention {
   int64_t steps, heads, key_heads, size;
