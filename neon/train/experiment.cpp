@@ -6,6 +6,7 @@
 #include "backends/graph/ops.h"
 #include "models/generation.h"
 #include "neon/train/result_names.h"
+#include "neon/train/sign_inputs.h"
 
 namespace neon {
 
@@ -251,6 +252,7 @@ std::vector<std::string> Experiment::advice(const StepGraph& graph, const DataLa
       warn("metrics", text(class_name_of(metric), " takes outputs as probabilities, and the net does not end with ",
                            "Softmax; give the last layer activation: Softmax, or leave the metric out"));
   if (const std::string line = advice_on_sight(network(), layout); !line.empty()) out.push_back(line);
+  if (const std::string line = advice_on_signs(*this, graph, layout); !line.empty()) out.push_back(line);
   return out;
 }
 

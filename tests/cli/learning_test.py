@@ -91,6 +91,19 @@ class Learning(support.Case):
         # 4 times the cost each step: a cost that grows 16,384 times over an epoch is bad, but a number that means something.
         self.neon("-e", "1", *self.made(x, x, layers, "SumSquared", {"GradientDescentMomentum": {"learning_rate": 3}}, batch_size=1))
 
+    def test_signs_of_samples_that_are_never_negative(self):
+        """Bytes from 0 to 1 have one sign: the first layer gives the same for all of them."""
+        layers = [{"BinaryAffine": {"name": "first", "nout": 4, "activation": "Sign"}}, {"BinaryLinear": "classes"}]
+        x, labels = np.arange(48, dtype=np.uint8).reshape(12, 1, 2, 2), np.arange(12) % 2
+        words = "warning: first takes the signs of the samples, whose numbers are never below 0"
+        options = self.made(x, labels, layers, "SquareHingeLoss")
+        self.assertIn(words, self.neon(*options, "-s", "m").err)
+        said = [json.loads(line) for line in self.neon("predict", "m", "d.npz", "--format", "json").out.splitlines()]
+        self.assertEqual(len({json.dumps({k: v for k, v in line.items() if k != "sample"}) for line in said}), 1, said)
+        self.assertIn(words, self.neon("check", *options).err)
+        for change in "normalize=true", "layers[0].BinaryAffine.binary_input=false":
+            self.assertNotIn(words, self.neon("check", "--set", change, *options).err)
+
     def test_costs_that_hardly_fit_a_softmax(self):
         for cost, warned in ("CrossEntropyMulti", False), ("CrossEntropyBinary", True), ("MeanSquared", True), \
                 ("{GeneralizedCost: {costfunc: CrossEntropyBinary}}", True):
