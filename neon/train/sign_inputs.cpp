@@ -1,6 +1,6 @@
 #include "neon/train/sign_inputs.h"
 
-#include "backends/graph/ops.h"
+#include "backends/graph/sign_product.h"
 
 namespace neon {
 
