@@ -8,14 +8,18 @@
 // address alone, so a square may begin at any pixel. With 64 maps the maps may be the rows, and a strip of pixels the
 // columns.
 //
+// Halves of a block share a tile. Where all filters find room in shared memory beside strips, filters come once, and
+// halves take tiles in turn: while one stores its tile, the other multiplies.
+//
 // Windows that step by s > 1 see each s-th row and column: planes of the input, one for each remainder. A gradient has
 // planes of results instead. Outside of an array the copies read zeros and write nothing.
 //
 // The host writes before this text: T, kDepth channels of a halo, kColumns maps of a tile, kTurned (filters have the
 // maps last), kWide by kHigh squares of a tile, or strips kStrip pixels high where that is not 0, stored kStripRows
-// rows at once, kHalos and kStages places for halos and filters, what squares.cuh needs; multiply_add(sums, a, b, add),
-// and the numbers of Tables.
+// rows at once, kHalos and kStages places for halos and filters, kTurns (halves take tiles in turn), what
+// squares.cuh needs; multiply_add(sums, a, b, add), and the numbers of Tables.
 constexpr int kConsumers = 256, kPixelBytes = kDepth * 2;
+constexpr int kReaders = kTurns ? 1 : 2;  // halves that read what has come
 constexpr int kFilterWidth = kTurned ? (kColumns < 64 ? kColumns : 64) : kDepth;  // numbers of a row in shared memory
 constexpr int kFilterBytes = kDepth * kColumns * 2;
 
@@ -54,6 +58,7 @@ struct Shared {
   __device__ u32 halo_left(int i) const { return barriers + 8 * (kHalos + i); }
   __device__ u32 filter_came(int i) const { return barriers + 8 * (2 * kHalos + i); }
   __device__ u32 filter_left(int i) const { return barriers + 8 * (2 * kHalos + kStages + i); }
+  __device__ u32 turn(int half) const { return barriers + 8 * (2 * kHalos + 2 * kStages + half); }
 };
 
 // Filters of channels k to k + 15 of a halo's.
@@ -108,7 +113,8 @@ struct Producer {
           if (kHalos == 1) bring_halo();
           const Part& now = of.parts[p];
           for (int i = 0; i < now.places; ++i) {
-            bring_filters(tile.map, of.places[now.first + i] & 0xFFFF, channel);
+            if (!kTurns || number == blockIdx.x)
+              bring_filters(tile.map, of.places[now.first + i] & 0xFFFF, channel);
             // The halo before is given back behind the first product of this one.
             if (kHalos > 1 && i == min(kStages, now.places) - 1) bring_halo();
           }
@@ -179,8 +185,8 @@ struct Strip {
   float sums[kTall * 4];
 
   __device__ Strip(const Tables& tables, const Bias* offsets, int which) : of(tables), bias(offsets), half(which) {}
-  __device__ int row() const { return half / kWide * kTall; }
-  __device__ int column() const { return half % kWide * kSide; }
+  __device__ int row() const { return kTurns ? 0 : half / kWide * kTall; }
+  __device__ int column() const { return kTurns ? 0 : half % kWide * kSide; }
 
   __device__ void multiply(u32 pixel, u32 filters, bool add) {
     pixel += (row() * of.pitch + column()) * kPixelBytes;
@@ -230,7 +236,8 @@ struct Strip {
   }
 };
 
-// Half of the block's threads, which multiply and store their part of each tile: Squares, or a Strip.
+// Half of the block's threads, which multiply and store their part of each tile, or each second tile: Squares, or a
+// Strip.
 template <typename Share>
 struct Consumer {
   const Tables& of;
@@ -240,6 +247,7 @@ struct Consumer {
   Share mine;
   Ring<kHalos> halo;
   Ring<kStages> stage;
+  u32 turn = half == 0;  // the parity of the phase that ends with the other half's products
 
   __device__ Consumer(const Tables& tables, const Shared& places, const Bias* bias)
       : of(tables), shared(places), mine(tables, bias, half) {}
@@ -249,7 +257,7 @@ struct Consumer {
     int halo_left = -1, stage_left = -1;
     bool add = false;
     const auto give_back = [&] {
-      if (first && stage_left >= 0) arrive(shared.filter_left(stage_left));
+      if (first && stage_left >= 0 && !kTurns) arrive(shared.filter_left(stage_left));
       if (first && halo_left >= 0) arrive(shared.halo_left(halo_left));
       halo_left = -1;
     };
@@ -258,7 +266,7 @@ struct Consumer {
         const Part& now = of.parts[p];
         wait(shared.halo_came(halo.at), halo.phase);
         for (int i = 0; i < now.places; ++i) {
-          wait(shared.filter_came(stage.at), stage.phase);
+          wait(shared.filter_came(stage.at), kTurns ? 0 : stage.phase);
           asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
           mine.multiply(shared.halo(halo.at) + (of.places[now.first + i] >> 16) * kPixelBytes, shared.filter(stage.at),
                         add);
@@ -276,14 +284,19 @@ struct Consumer {
         give_back();
         stage_left = -1;
       }
+    if (kTurns && first) arrive(shared.turn(1 - half));
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
     give_back();
   }
 
   __device__ void run() {
-    for (int number = blockIdx.x; number < of.tiles; number += gridDim.x) {
+    const int step = kTurns ? 2 * gridDim.x : gridDim.x;
+    if (kTurns && half > 0) halo.next();
+    for (int number = blockIdx.x + (kTurns ? half * gridDim.x : 0); number < of.tiles; number += step) {
       const Tile tile(of, number);
+      if (kTurns) wait(shared.turn(half), turn), turn ^= 1;
       multiply_tile(tile);
+      if (kTurns) halo.next();  // the other half's
       mine.store_tile(tile, shared.answers + half * kStoredBytes);
     }
     if (first) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
@@ -292,11 +305,11 @@ struct Consumer {
 
 template <int kTall>
 __device__ __forceinline__ void consume(const Tables& tables, const Shared& shared, const Bias* bias) {
-  constexpr int kSquares = kWide * kHigh, kMost = (kSquares + 1) / 2;
+  constexpr int kSquares = kWide * kHigh, kMost = (kSquares + 1) / 2, kRest = kSquares > 1 ? kSquares - kMost : 1;
   if constexpr (kTall > 0) Consumer<Strip<kTall>>(tables, shared, bias).run();
   else if constexpr (kSquares % 2 == 0) Consumer<Squares<kMost, -1>>(tables, shared, bias).run();
   else if (threadIdx.x < 128) Consumer<Squares<kMost, 0>>(tables, shared, bias).run();
-  else Consumer<Squares<kSquares - kMost, kMost>>(tables, shared, bias).run();
+  else Consumer<Squares<kRest, kMost>>(tables, shared, bias).run();
 }
 
 extern "C" __global__ void __launch_bounds__(kConsumers + 32, 1)
@@ -304,8 +317,11 @@ extern "C" __global__ void __launch_bounds__(kConsumers + 32, 1)
   extern __shared__ char memory[];
   const Shared shared(shared_place(memory), tables);
   if (threadIdx.x == 0) {
-    for (int i = 0; i < kHalos; ++i) start_barrier(shared.halo_came(i), 1), start_barrier(shared.halo_left(i), 2);
-    for (int i = 0; i < kStages; ++i) start_barrier(shared.filter_came(i), 1), start_barrier(shared.filter_left(i), 2);
+    for (int i = 0; i < kHalos; ++i)
+      start_barrier(shared.halo_came(i), 1), start_barrier(shared.halo_left(i), kReaders);
+    for (int i = 0; i < kStages; ++i)
+      start_barrier(shared.filter_came(i), 1), start_barrier(shared.filter_left(i), kReaders);
+    for (int half = 0; half < 2; ++half) start_barrier(shared.turn(half), 1);
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
   __syncthreads();

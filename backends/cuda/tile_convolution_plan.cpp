@@ -72,8 +72,15 @@ void set_tiles(TileConvolution& c) {
   t.tiles = int(t.across * t.down * t.along * t.planes * c.to[0]);
 }
 
-// Places in shared memory: two for halos where that leaves enough for filters.
+// Places in shared memory: two for halos where that leaves enough for filters, which all need one for halves to take
+// turns.
 bool set_places(TileConvolution& c) {
+  const TileTables& t = c.tables;
+  if (c.turns) {
+    c.halos = 2, c.stages = t.parts[0].places;
+    const bool once = t.along == 1 && t.pieces == 1 && t.planes == 1 && t.parts_of[1] == 1;
+    return once && c.shared_bytes() <= kMostShared;
+  }
   for (c.halos = 2; c.halos > 0; --c.halos)
     for (c.stages = kMostFilterPlaces; c.stages >= kLeastFilterPlaces; --c.stages)
       if (c.shared_bytes() <= kMostShared) return true;
@@ -82,17 +89,19 @@ bool set_places(TileConvolution& c) {
 
 // Cycles that the kernel takes, about, as seen on an H200: a block multiplies 1800 pairs of numbers in a cycle, and
 // fewer with 64 or 32 columns that are no strip, where shared memory is the bound; it brings 30 bytes from the cache,
-// and ends a tile with some stores.
+// and ends a tile with some stores. Halves that take turns do that while the other multiplies.
 double cycles(const TileConvolution& c, int processors) {
   const TileTables& t = c.tables;
   const double squares = double(c.tile_width() * c.tile_height()) / 64, depth = double(t.pieces) * c.depth;
   const double places = double(c.filters[1] * c.filters[2]) / t.planes, parts = double(t.parts_of[t.planes]) / t.planes;
   const double rate = c.columns < 64 ? 900 : c.columns > 64 || c.strip > 0 ? 1800 : 1300;
   const double multiplied = squares * 64 * c.columns * places * depth / rate;
-  const double brought = (t.pixels * parts + c.columns * places) * depth * 2 / 30;
+  const double brought = (t.pixels * parts + (c.turns ? 0 : c.columns * places)) * depth * 2 / 30;
   const double ended = 1500 + squares * c.columns * 4;
   const double with_one_halo = c.halos == 1 ? 1000 * parts * t.pieces : 0;
-  return double(quotient_up(t.tiles, processors)) * (std::max(multiplied, brought) + ended + with_one_halo);
+  const double busy = std::max(multiplied, brought), tiles = double(quotient_up(t.tiles, processors));
+  if (c.turns) return tiles * (std::max(busy, (busy + ended) / 2) + with_one_halo) + ended;
+  return tiles * (busy + ended + with_one_halo);
 }
 
 // The fastest tile.
@@ -103,16 +112,20 @@ bool choose_tile(TileConvolution& c, const std::vector<TileMeeting>& meetings, i
   c.columns = c.to[3] <= 32 ? 32 : c.to[3] <= 64 ? 64 : 128;
   const int most = 2 * std::min(4, kMostSumsOfTile / (c.columns / 2));  // squares of two halves of the block
   const auto try_tile = [&] {
-    if (!set_parts(c, meetings) || !set_places(c)) return;
+    if (!set_parts(c, meetings)) return;
     set_tiles(c);
+    if (!set_places(c)) return;
     if (const double took = cycles(c, processors); took < least) least = took, best = c;
   };
   for (c.wide = 1; c.wide <= most; ++c.wide)
     for (c.high = 1; c.wide * c.high <= most; ++c.high)
       if (c.wide * c.high > 1) try_tile();
   if (c.columns == 64)
-    for (c.strip = kStripRows; c.strip <= kMostStrip; c.strip += kStripRows)
+    for (c.strip = kStripRows; c.strip <= kMostStrip; c.strip += kStripRows) {
+      c.turns = false;
       for (c.wide = 1; c.wide <= 2; ++c.wide) c.high = 3 - c.wide, try_tile();
+      c.turns = true, c.wide = c.high = 1, try_tile();
+    }
   if (least == std::numeric_limits<double>::infinity()) return false;
   c = best;
   return true;
@@ -147,7 +160,7 @@ double TileConvolution::filled() const {
 }
 
 int64_t TileConvolution::shared_bytes() const {
-  const int64_t stored = 2 * 64 * std::min(columns, 64) * 2, barriers = 8 * 2 * (halos + stages);
+  const int64_t stored = 2 * 64 * std::min(columns, 64) * 2, barriers = 8 * 2 * (halos + stages + 1);
   return 1024 + halos * halo_bytes() + int64_t(stages) * depth * columns * 2 + stored + barriers;
 }
 
@@ -159,7 +172,8 @@ std::string TileConvolution::source() const {
               ", kHigh = ", high, ", kStrip = ", strip, ", kStripRows = ", kStripRows, ", kHalos = ", halos,
               ", kStages = ", stages, ", kAllMaps = ", to[3], ", kMostPlanes = ", kMostPlanes,
               ", kMostPlaces = ", kMostPlaces, ";\nconstexpr bool kTurned = ", flag(gradient),
-              ", kBias = ", flag(bias.has_value()), ", kRelu = ", flag(relu), ";\n", pair_text(dtype),
+              ", kTurns = ", flag(turns), ", kBias = ", flag(bias.has_value()),
+              ", kRelu = ", flag(relu), ";\n", pair_text(dtype),
               multiply_add_text(dtype, strip > 0 ? strip * kSquareSide : columns, strip > 0 && gradient,
                                 strip == 0 && gradient),
               std::string_view(tensor_copies_text, tensor_copies_text_size),

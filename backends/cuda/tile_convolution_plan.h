@@ -54,6 +54,7 @@ struct TileConvolution {
   int wide = 1, high = 1;        // squares of a tile, or strips
   int strip = 0;                 // pixels that a strip is high; 0: tiles are of squares
   int halos = 2, stages = 3;     // places in shared memory
+  bool turns = false;            // halves of a block take strips in turn, and all filters stay in shared memory
   int rows = 0;                  // of a halo
   TileTables tables{};
 };
