@@ -10,14 +10,14 @@ namespace neon::cuda {
 
 namespace {
 
-constexpr int64_t kMostPlaces = 7;  // of a filter along an axis
+constexpr int64_t kMostTaps = 7;  // of a filter along an axis
 constexpr int64_t kMostStride = 3;
 constexpr int64_t kMostRegisters = 114;              // of 128, for sums, filters and what is read
 constexpr int64_t kRowsOfStart = 2;                  // in whose time a thread reads its filters
 constexpr int64_t kAhead = 2;                        // groups of rows that are asked for before they are taken
 constexpr int64_t kLeastCopy = 4;                    // bytes of a copy to shared memory
 constexpr int64_t kLeastWidth = 2, kLeastStrip = 2;  // of a thread that makes both gradients
-constexpr int64_t kMostTurns = 2;                    // that a number of an image is computed
+constexpr int64_t kMostImageTurns = 2;               // that a number of an image is computed
 constexpr int64_t kUsualStrip = 4;                   // columns
 
 DepthwiseArrays arrays_of(const LoweredKernel& kernel) {
@@ -145,14 +145,14 @@ bool is_depthwise(const LoweredKernel& kernel, const Graph& graph) {
   const auto all = [](const std::vector<int64_t>& numbers, int64_t most) {
     return std::ranges::all_of(numbers, [&](int64_t n) { return n <= most; });
   };
-  return all(windows.size, kMostPlaces) && all(windows.strides, kMostStride) && all(windows.dilation, 1);
+  return all(windows.size, kMostTaps) && all(windows.strides, kMostStride) && all(windows.dilation, 1);
 }
 
 bool computes_depthwise_image(const LoweredKernel& kernel, const Graph& graph, const FusedKernel* code) {
   if (kernel.convolution() == ConvolutionKind::by_input || !is_depthwise(kernel, graph)) return false;
   const Windows windows = windows_of(kernel, shapes_of(kernel, graph));
   const int64_t stride = windows.strides[1], seen = (kUsualStrip - 1) * stride + windows.size[1];
-  if (seen > kMostTurns * kUsualStrip * stride) return false;
+  if (seen > kMostImageTurns * kUsualStrip * stride) return false;
   if (!code) return true;
   const std::set<Value> arrays = PixelCode::arrays_of(*code);
   return arrays.size() == 1 && graph.type(*arrays.begin()) == graph.type(arrays_of(kernel).x);

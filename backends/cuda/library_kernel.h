@@ -23,10 +23,12 @@ class LibraryKernel {
   virtual std::vector<const void*> plans() const { return {this}; }
 };
 
-// Addresses of two operands, of what is added to their result, or null: a bias, an array like it; and of the result.
+// Addresses of two operands, of what is added to their result, or null: a bias, an array like it; of the result; and of
+// the folds of that, or null.
 struct Operands {
   const void *a, *b, *bias, *addend;
   void* c;
+  void* folds[2] = {};
 };
 
 // A kernel of two operands. Its arrays are in the order of these.
@@ -34,7 +36,7 @@ class OperandsKernel : public LibraryKernel {
  public:
   virtual void launch(const Operands& at, void* workspace) = 0;
   void run(std::span<void* const> arrays, void* workspace) final {
-    launch({arrays[0], arrays[1], arrays[2], arrays[3], arrays[4]}, workspace);
+    launch({arrays[0], arrays[1], arrays[2], arrays[3], arrays[4], {arrays[5], arrays[6]}}, workspace);
   }
 };
 

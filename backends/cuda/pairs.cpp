@@ -16,7 +16,9 @@ class PairsKernel : public OperandsKernel {
         device_(std::move(device)),
         code_(code_of(of.source(), device_, cold)),
         multiply_(tile_function(*code_)),
-        add_(of.gradient ? code_->function("add_slices") : nullptr) {}
+        add_(of.gradient ? code_->function("add_slices")
+             : of.sums   ? code_->function("fold_parts")
+                         : nullptr) {}
   const char* library() const override { return kTiles; }
   size_t workspace_bytes() const override { return of_.workspace_bytes(); }
 
@@ -31,13 +33,14 @@ class PairsKernel : public OperandsKernel {
                     whole ? of_.high * kSquareSide : kSquareSide, whole ? of_.wide * kSquareSide : kSquareSide,
                     std::min<int64_t>(of_.columns, 64));
     const void *filters = at.b, *bias = at.bias;
-    void* forward[] = {&tables, &filters, &bias};
+    void* forward[] = {&tables, &filters, &bias, &workspace};
     void* backward[] = {&tables, &workspace};
     device_->check(
         cuLaunchKernel(multiply_, unsigned(of_.blocks), 1, 1, kPairThreads, 1, 1, unsigned(of_.shared_bytes()),
                        device_->stream(), of_.gradient ? backward : forward, nullptr),
         "convolving pairs of pixels");
     if (of_.gradient) add_slices(add_, *device_, workspace, at.c, of_.filters.elements(), of_.slices());
+    if (of_.sums) fold_parts(add_, *device_, workspace, of_.parts(), at.c, of_.results[3], at.folds[0], at.folds[1]);
   }
 
  private:

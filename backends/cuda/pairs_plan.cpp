@@ -8,9 +8,10 @@
 #include "backends/cuda/source.h"
 #include "backends/graph/windows.h"
 
-extern const char pairs_convolution_text[], pairs_filters_text[], slices_text[], squares_text[], tensor_copies_text[];
-extern const unsigned long pairs_convolution_text_size, pairs_filters_text_size, slices_text_size, squares_text_size,
-    tensor_copies_text_size;
+extern const char result_sums_text[], pairs_convolution_text[], pairs_filters_text[], slices_text[], squares_text[],
+    tensor_copies_text[];
+extern const unsigned long result_sums_text_size, pairs_convolution_text_size, pairs_filters_text_size,
+    slices_text_size, squares_text_size, tensor_copies_text_size;
 
 namespace neon::cuda {
 
@@ -50,7 +51,8 @@ bool pairs_pixels(const Graph& graph, const Node& node, const DeviceKernels& ker
 std::optional<PairTiles> PairTiles::of(const LoweredKernel& kernel, const Graph& graph, int arch, int processors) {
   const ConvolutionKind kind = kernel.convolution();
   const bool forward = kind == ConvolutionKind::forward;
-  if ((!forward && kind != ConvolutionKind::by_filters) || kernel.outputs.size() != 1 || kernel.addend()) return {};
+  if ((!forward && kind != ConvolutionKind::by_filters) || kernel.addend()) return {};
+  if (kernel.outputs.size() != 1 && !kernel.folds()) return {};
   PairTiles c;
   c.gradient = !forward, c.dtype = graph.dtype(kernel.inputs[0]);
   c.image = graph.shape(kernel.inputs[0]);
@@ -61,7 +63,7 @@ std::optional<PairTiles> PairTiles::of(const LoweredKernel& kernel, const Graph&
   const Windows windows = windows_of(kernel.attributes, {c.filters[1], c.filters[2]});
   if (!suits(c.dtype, c.image, c.filters, c.results, windows, arch)) return {};
   if (kernel.bias()) c.bias = graph.dtype(kernel.bias());
-  c.relu = kernel.relu();
+  c.relu = kernel.relu(), c.sums = kernel.folds() != nullptr;
   c.row_step = windows.strides[0], c.before_rows = windows.before[0], c.before = windows.before[1];
   c.columns = c.gradient ? kMapsOfGiven : c.results[3] <= 32 ? 32 : c.results[3] <= 64 ? 64 : 128;
   double least = std::numeric_limits<double>::infinity();
@@ -105,11 +107,13 @@ int64_t PairTiles::shared_bytes() const {
   const int64_t halo = pitch * rows * kChannelsOfPair * 2, barriers = 8 * 2 * places;
   if (gradient) return 1024 + places * (wide * high * 64 * kMapsOfGiven * 2 + up(halo, 1024)) + barriers;
   const int64_t filter_pairs = up(filters[1] * pairs_of_row(), 2), stored = 64 * std::min<int64_t>(columns, 64);
-  return 1024 + 2 * stored * 2 + filter_pairs * columns * 16 + places * up(halo, 128) + barriers;
+  return 1024 + 2 * stored * 2 + filter_pairs * columns * 16 + places * up(halo, 128) + barriers +
+         (sums ? columns * 4 : 0);
 }
 
 size_t PairTiles::workspace_bytes() const {
-  return gradient ? size_t(slices() * filters.elements()) * sizeof(float) : 0;
+  if (gradient) return size_t(slices() * filters.elements()) * sizeof(float);
+  return sums ? size_t(results[3] * parts()) * kBytesOfPart : 0;
 }
 
 std::string PairTiles::source() const {
@@ -125,9 +129,11 @@ std::string PairTiles::source() const {
   if (gradient)
     return text(head, numbers, std::string_view(pairs_filters_text, pairs_filters_text_size),
                 std::string_view(slices_text, slices_text_size));
-  return text(head, numbers, "constexpr int kColumns = ", columns, ";\ntypedef ",
-              device_type(bias.value_or(DType::f32)), " Bias;\nconstexpr bool kBias = ", flag(bias.has_value()),
-              ", kRelu = ", flag(relu), ";\n", pair_text(dtype), std::string_view(squares_text, squares_text_size),
+  return text(head, numbers, "constexpr int kColumns = ", columns, ", kResultRows = ", results[1],
+              ", kResultColumns = ", results[2], ";\ntypedef ", device_type(bias.value_or(DType::f32)),
+              " Bias;\nconstexpr bool kBias = ", flag(bias.has_value()), ", kRelu = ", flag(relu),
+              ", kSums = ", flag(sums), ";\n", pair_text(dtype), std::string_view(squares_text, squares_text_size),
+              std::string_view(result_sums_text, result_sums_text_size),
               std::string_view(pairs_convolution_text, pairs_convolution_text_size));
 }
 

@@ -20,14 +20,18 @@ struct PairTiles {
   static std::optional<PairTiles> of(const LoweredKernel& kernel, const Graph& graph, int arch, int processors);
 
   int64_t shared_bytes() const;
-  // Bytes of the gradient's slices, each of which has sums of f32 for all filters; 0 of a convolution.
+  // Bytes of the gradient's slices, each of which has sums of f32 for all filters; of the parts of a convolution's
+  // sums.
   size_t workspace_bytes() const;
   int64_t slices() const { return blocks / tables.along; }
+  // Parts of each map's sums, one a block.
+  int64_t parts() const { return blocks / tables.along; }
   std::string source() const;
 
   DType dtype = DType::f16;
   std::optional<DType> bias;
   bool relu = false, gradient = false;
+  bool sums = false;                                  // the results are summed up, too, and their squares
   Shape image, results, filters;                      // (N,H,W,4), (N,P,Q,K), (K,R,S,4)
   int64_t row_step = 1, before_rows = 0, before = 0;  // of the windows; pixels of padding
   int64_t columns = 64;                               // maps of a tile

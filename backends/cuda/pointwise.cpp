@@ -106,6 +106,7 @@ std::string rival_of(const LoweredKernel& kernel, const Lowered& lowered, const 
     const bool surely = tiles.filters[1] * tiles.filters[2] >= kManyPlaces && tiles.filled() >= kWellFilled;
     return options.timed || surely ? kTiles : "";
   };
+  if (kernel.folds()) return kTiles;                           // which alone folds
   if (pairs_of(kernel, lowered.graph, device)) return kTiles;  // channels were filled up for these
   if (const auto tiles = tiles_of(kernel, lowered.graph, device)) return in_tiles(*tiles);
   if (const auto tiles = tiles_of_filters(kernel, lowered.graph, device)) return in_tiles(*tiles);
@@ -177,7 +178,8 @@ void prepare_convolutions(const std::vector<const LoweredKernel*>& kernels, cons
   std::vector<const LoweredKernel*> asked;
   for (const LoweredKernel* kernel : kernels) {
     const Value result = kernel->outputs[0];
-    if (!lowered.placements[size_t(result.id)].lies_together(graph.shape(result).elements())) continue;
+    if (kernel->folds() || !lowered.placements[size_t(result.id)].lies_together(graph.shape(result).elements()))
+      continue;
     const std::string rival = rival_of(*kernel, lowered, device, options),
                       known = rival.empty()   ? "cudnn"
                               : options.timed ? Choice(*kernel, graph, device, options).known
@@ -196,6 +198,7 @@ std::unique_ptr<OperandsKernel> make_convolution_or_product(const LoweredKernel&
   std::unique_ptr<OperandsKernel> out;
   if (lowered.placements[size_t(result.id)].lies_together(lowered.graph.shape(result).elements())) {
     const std::string rival = rival_of(kernel, lowered, *device, options);
+    if (kernel.folds()) return make_rival(kernel, lowered, device, options);
     if (!rival.empty() && options.timed) return make_faster(kernel, lowered, rival, device, options);
     if (!rival.empty()) out = make_rival(kernel, lowered, device, options);
     if (!out) out = make_convolution(kernel, lowered.graph, device, options);

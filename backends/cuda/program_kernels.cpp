@@ -83,6 +83,8 @@ std::vector<size_t> ProgramKernels::choose_libraries(const std::vector<size_t>& 
     }
     std::vector<Value>& arrays = kernels_[k].arrays;
     arrays = {kernel.inputs[0], kernel.inputs[1], kernel.bias(), kernel.addend(), kernel.outputs[0]};
+    for (size_t fold = 1; fold <= 2; ++fold)
+      arrays.push_back(fold < kernel.outputs.size() ? kernel.outputs[fold] : Value{});
     if (is_attention(*kernel.op)) {
       arrays = kernel.inputs;
       arrays.insert(arrays.end(), kernel.outputs.begin(), kernel.outputs.end());

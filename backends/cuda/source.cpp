@@ -12,6 +12,7 @@
 #include "backends/cuda/pool_gradient_source.h"
 #include "backends/cuda/pool_strip_source.h"
 #include "backends/cuda/recurrent_plan.h"
+#include "backends/cuda/result_folds.h"
 #include "backends/cuda/row_product_source.h"
 #include "backends/cuda/segment_source.h"
 #include "backends/elementwise/kernels.h"
@@ -47,10 +48,10 @@ constexpr int64_t kLeastPooled = 1 << 20;  // bytes
 namespace {
 
 PassSet gpu_passes(bool tf32) {
-  PassSet out = kUsualPasses | PassSet{LowerPass::dense_blocks,  LowerPass::siblings, LowerPass::columns,
-                                       LowerPass::deep_inputs,   LowerPass::remake,   LowerPass::prologues,
-                                       LowerPass::join,          LowerPass::spreads,  LowerPass::row_products,
-                                       LowerPass::both_gradients};
+  PassSet out = kUsualPasses | PassSet{LowerPass::dense_blocks,   LowerPass::siblings,   LowerPass::columns,
+                                       LowerPass::deep_inputs,    LowerPass::remake,     LowerPass::prologues,
+                                       LowerPass::join,           LowerPass::spreads,    LowerPass::row_products,
+                                       LowerPass::both_gradients, LowerPass::moved_folds};
   if (tf32) out |= LowerPass::product_gradients;
   return out;
 }
@@ -99,6 +100,7 @@ LowerOptions gpu_lowering(bool fuse, bool tf32, int arch, int processors, bool r
                                .multiplies_rows = multiplies_rows,
                                .makes_both_gradients = makes_both_gradients,
                                .folds_gradient = folds_gradient,
+                               .folds_result = folds_result,
                                .walks_pooling = walks_pooling,
                                .exchanges = ranks,
                                .arch = arch,

@@ -16,23 +16,30 @@ __device__ __forceinline__ void take_biases(float (&out)[kStored / 4], const Bia
   for (int i = 0; i < kStored / 4; ++i) out[i] = bias_of(bias, map + i / 2 * 8 + threadIdx.x % 4 * 2 + i % 2);
 }
 
-// Columns from `from` on of a square, rounded, to shared memory: four 8 by 8 matrices at a time.
-__device__ __forceinline__ void put_square(const float (&square)[kColumns / 2], int from,
-                                           const float (&biases)[kStored / 4], u32 to) {
-  const int lane = threadIdx.x % 32;
+// The words of a square that a thread stores: of block b of 8 maps, two maps of both pixels.
+typedef u32 StoredWords[kStored / 8][2];
+
+// Columns from `from` on of a square, rounded.
+__device__ __forceinline__ void round_square(const float (&square)[kColumns / 2], int from,
+                                             const float (&biases)[kStored / 4], StoredWords& out) {
 #pragma unroll
-  for (int j = 0; j < kStored / 16; ++j) {
-    u32 words[4];
+  for (int b = 0; b < kStored / 8; ++b)
 #pragma unroll
-    for (int m = 0; m < 4; ++m) {
-      const int at = from / 2 + j * 8 + m / 2 * 4 + m % 2 * 2, b = j * 4 + m / 2 * 2;
-      words[m] = pair_of(finished(square[at] + biases[b]), finished(square[at + 1] + biases[b + 1]));
+    for (int pixel = 0; pixel < 2; ++pixel) {
+      const int at = from / 2 + b * 4 + pixel * 2;
+      out[b][pixel] = pair_of(finished(square[at] + biases[b * 2]), finished(square[at + 1] + biases[b * 2 + 1]));
     }
-    const int row = threadIdx.x % 128 / 32 * 16 + lane % 16;
-    u32 address = to + row * kStored * 2 + (j * 2 + lane / 16) * 16;
+}
+
+// To shared memory, four 8 by 8 matrices at a time.
+__device__ __forceinline__ void put_square(const StoredWords& words, u32 to) {
+  const int lane = threadIdx.x % 32, row = threadIdx.x % 128 / 32 * 16 + lane % 16;
+#pragma unroll
+  for (int b = 0; b < kStored / 8; b += 2) {
+    u32 address = to + row * kStored * 2 + (b + lane / 16) * 16;
     address ^= (address >> 7 & (kStored == 64 ? 7 : 3)) << 4;
-    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(words[0]),
-                 "r"(words[1]), "r"(words[2]), "r"(words[3])
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(words[b][0]),
+                 "r"(words[b][1]), "r"(words[b + 1][0]), "r"(words[b + 1][1])
                  : "memory");
   }
 }

@@ -4,6 +4,7 @@ struct alignas(64) TensorMap {
   char bytes[128];
 };
 __device__ __forceinline__ u32 shared_place(const void* p) { return u32(__cvta_generic_to_shared(p)); }
+__device__ __forceinline__ void* shared_address(u32 place) { return __cvta_shared_to_generic(place); }
 
 // Barriers of shared memory. A wait is for the end of the phase whose parity is given.
 __device__ __forceinline__ void start_barrier(u32 at, u32 arrivals) {

@@ -69,6 +69,14 @@ void add_slices(CUfunction kernel, const Device& device, void* slices, void* fil
                "adding slices of filters");
 }
 
+void fold_parts(CUfunction kernel, const Device& device, const void* parts, int64_t of_map, const void* results,
+                int64_t maps, void* sums, void* squares) {
+  int count = int(of_map);
+  void* parameters[] = {&parts, &results, &count, &sums, &squares};
+  device.check(cuLaunchKernel(kernel, unsigned(maps), 1, 1, kThreads, 1, 1, 0, device.stream(), parameters, nullptr),
+               "adding up sums of results");
+}
+
 void describe_planes(TileTables::Map* maps, const std::vector<Plane>& planes, DType dtype, const void* array,
                      const Shape& shape, int64_t rows, int64_t columns, int64_t channels) {
   const int64_t pixel = shape[3] * int64_t(size_of(dtype));

@@ -23,6 +23,10 @@ void describe(TileTables::Map& map, DType dtype, const void* address, std::initi
 // Launches the kernel "add_slices" of slices.cuh: 16-bit numbers of `filters` become the sums of what the slices have.
 void add_slices(CUfunction kernel, const Device& device, void* slices, void* filters, int64_t numbers, int64_t count);
 
+// Launches the kernel "fold_parts" of result_sums.cuh: `sums` and `squares` become those of `parts` of each map.
+void fold_parts(CUfunction kernel, const Device& device, const void* parts, int64_t of_map, const void* results,
+                int64_t maps, void* sums, void* squares);
+
 // Planes of an array (N,H,W,C), in boxes of rows by columns by channels.
 void describe_planes(TileTables::Map* maps, const std::vector<Plane>& planes, DType dtype, const void* array,
                      const Shape& shape, int64_t rows, int64_t columns, int64_t channels);

@@ -17,9 +17,12 @@
 // The host writes before this text: T, kDepth channels of a halo, kColumns maps of a tile, kTurned (filters have the
 // maps last), kWide by kHigh squares of a tile, or strips kStrip pixels high where that is not 0, stored kStripRows
 // rows at once, kHalos and kStages places for halos and filters, kTurns (halves take tiles in turn), what
-// squares.cuh needs; multiply_add(sums, a, b, add), and the numbers of Tables.
+// squares.cuh and
+// result_sums.cuh need; multiply_add(sums, a, b, add), and the numbers of Tables.
 constexpr int kConsumers = 256, kPixelBytes = kDepth * 2;
 constexpr int kReaders = kTurns ? 1 : 2;  // halves that read what has come
+// Boxes of results of a half, each of which is stored at once.
+constexpr int kBoxes = kStrip > kStripRows ? 2 : 1, kBoxBytes = kStrip > 0 ? kStripRows *kSide * 128 : kStoredBytes;
 constexpr int kFilterWidth = kTurned ? (kColumns < 64 ? kColumns : 64) : kDepth;  // numbers of a row in shared memory
 constexpr int kFilterBytes = kDepth * kColumns * 2;
 
@@ -50,7 +53,7 @@ struct Shared {
   __device__ Shared(u32 begin, const Tables& of) {
     halos = (begin + 1023) / 1024 * 1024, halo_bytes = (of.pixels * kPixelBytes + 1023) / 1024 * 1024;
     filters = halos + kHalos * halo_bytes, answers = filters + kStages * kFilterBytes;
-    barriers = answers + 2 * kStoredBytes;
+    barriers = answers + 2 * kBoxes * kBoxBytes;
   }
   __device__ u32 halo(int i) const { return halos + i * halo_bytes; }
   __device__ u32 filter(int i) const { return filters + i * kFilterBytes; }
@@ -67,6 +70,9 @@ __device__ u64 filters_at(u32 place, int k) {
              ? matrix_at<kFilterWidth * 2>(place + k * kFilterWidth * 2, 16 * kFilterWidth, kDepth * kFilterWidth * 2)
              : matrix_at<kPixelBytes>(place + k * 2, 8 * kPixelBytes);
 }
+// The tiles that a half of a block works on.
+__device__ int first_tile(int half) { return int(blockIdx.x + (kTurns ? half * gridDim.x : 0)); }
+__device__ int step_of_tiles() { return int(kTurns ? 2 * gridDim.x : gridDim.x); }
 // The threads of a half wait for each other.
 __device__ void meet(int half) { asm volatile("bar.sync %0, 128;" ::"r"(1 + half) : "memory"); }
 
@@ -113,8 +119,7 @@ struct Producer {
           if (kHalos == 1) bring_halo();
           const Part& now = of.parts[p];
           for (int i = 0; i < now.places; ++i) {
-            if (!kTurns || number == blockIdx.x)
-              bring_filters(tile.map, of.places[now.first + i] & 0xFFFF, channel);
+            if (!kTurns || number == blockIdx.x) bring_filters(tile.map, of.places[now.first + i] & 0xFFFF, channel);
             // The halo before is given back behind the first product of this one.
             if (kHalos > 1 && i == min(kStages, now.places) - 1) bring_halo();
           }
@@ -161,7 +166,9 @@ struct Squares {
       for (int i = 0; i < kMine; ++i) {
         if (first) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");  // what was stored before has left
         meet(half);
-        put_square(sums[i], from, biases, to);
+        StoredWords words;
+        round_square(sums[i], from, biases, words);
+        put_square(words, to);
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
         meet(half);
         const int square = begin + i;
@@ -178,11 +185,13 @@ struct Squares {
 // more products.
 template <int kTall>
 struct Strip {
-  static constexpr int kRows = kStripRows, kBoxBytes = kRows * kSide * 128;  // of a box that is stored
+  static constexpr int kRows = kStripRows;  // of a box that is stored
   const Tables& of;
   const Bias* const bias;
   const int half, lane = threadIdx.x % 32, first_map = threadIdx.x % 128 / 32 * 16;
+  Ring<kBoxes> box = {};
   float sums[kTall * 4];
+  SumsOfTwoMaps seen = {};
 
   __device__ Strip(const Tables& tables, const Bias* offsets, int which) : of(tables), bias(offsets), half(which) {}
   __device__ int row() const { return kTurns ? 0 : half / kWide * kTall; }
@@ -198,7 +207,7 @@ struct Strip {
 
   // Lane 4 g + i has maps g and g + 8 of its warp's 16, of pixels 2 i and 2 i + 1 of each row. Matrices of 8 maps and a
   // row of pixels are turned as they are stored.
-  __device__ void put(int from, float low, float high, u32 to) const {
+  __device__ void put(int from, float low, float high, u32 to, int rows, int columns) {
 #pragma unroll
     for (int y = 0; y < kRows; y += 2) {
       u32 words[4];
@@ -207,6 +216,7 @@ struct Strip {
         const int at = (from + y + m / 2) * 4 + m % 2 * 2;
         const float offset = m % 2 ? high : low;
         words[m] = pair_of(finished(sums[at] + offset), finished(sums[at + 1] + offset));
+        if (kSums) seen.add(words[m], m % 2, from + y + m / 2 < rows, columns);
       }
       const int x = lane % 8, pixel = (y + lane / 16) * kSide + x, pack = first_map / 8 + lane / 8 % 2;
       asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to + pixel * 128 +
@@ -216,22 +226,25 @@ struct Strip {
     }
   }
 
-  // Boxes take turns in two places.
   __device__ void store_tile(const Tile& tile, u32 to) {
     const bool first = threadIdx.x % 128 == 0;
     const int map = tile.map + first_map + lane / 4;
     const float low = bias_of(bias, map), high = bias_of(bias, map + 8);
+    const int rows = kResultRows - tile.row - row(), columns = kResultColumns - tile.column - column();
+    if (kSums) seen.come_to(pair_of(finished(sums[0] + low), finished(sums[2] + high)), min(rows, kTall), columns);
 #pragma unroll
     for (int y = 0; y < kTall; y += kRows) {
-      const u32 box = to + y / kRows % 2 * kBoxBytes;
-      // The box's last store has left. The last box of a tile may have lain where the next tile begins.
-      if (first && y == 0) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
-      if (first && y > 0) asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
+      const u32 place = to + box.at * kBoxBytes;
+      // The box is free again.
+      if (first && kBoxes == 1) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+      if (first && kBoxes == 2) asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
       meet(half);
-      put(y, low, high, box);
+      put(y, low, high, place, rows, columns);
       asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
       meet(half);
-      if (first) store(of.results[tile.plane], box, tile.map, tile.column + column(), tile.row + row() + y, tile.image);
+      if (first)
+        store(of.results[tile.plane], place, tile.map, tile.column + column(), tile.row + row() + y, tile.image);
+      box.next();
     }
   }
 };
@@ -289,31 +302,33 @@ struct Consumer {
     give_back();
   }
 
-  __device__ void run() {
-    const int step = kTurns ? 2 * gridDim.x : gridDim.x;
+  __device__ void run(PartOfSums* parts) {
     if (kTurns && half > 0) halo.next();
-    for (int number = blockIdx.x + (kTurns ? half * gridDim.x : 0); number < of.tiles; number += step) {
+    for (int number = first_tile(half); number < of.tiles; number += step_of_tiles()) {
       const Tile tile(of, number);
       if (kTurns) wait(shared.turn(half), turn), turn ^= 1;
       multiply_tile(tile);
       if (kTurns) halo.next();  // the other half's
-      mine.store_tile(tile, shared.answers + half * kStoredBytes);
+      mine.store_tile(tile, shared.answers + half * kBoxes * kBoxBytes);
     }
+    if constexpr (kSums) mine.seen.leave(parts, mine.first_map, blockIdx.x * 2 + half, gridDim.x * 2);
     if (first) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
   }
 };
 
 template <int kTall>
-__device__ __forceinline__ void consume(const Tables& tables, const Shared& shared, const Bias* bias) {
+__device__ __forceinline__ void consume(const Tables& tables, const Shared& shared, const Bias* bias,
+                                        PartOfSums* parts) {
   constexpr int kSquares = kWide * kHigh, kMost = (kSquares + 1) / 2, kRest = kSquares > 1 ? kSquares - kMost : 1;
-  if constexpr (kTall > 0) Consumer<Strip<kTall>>(tables, shared, bias).run();
-  else if constexpr (kSquares % 2 == 0) Consumer<Squares<kMost, -1>>(tables, shared, bias).run();
-  else if (threadIdx.x < 128) Consumer<Squares<kMost, 0>>(tables, shared, bias).run();
-  else Consumer<Squares<kRest, kMost>>(tables, shared, bias).run();
+  if constexpr (kTall > 0) Consumer<Strip<kTall>>(tables, shared, bias).run(parts);
+  else if constexpr (kSquares % 2 == 0) Consumer<Squares<kMost, -1>>(tables, shared, bias).run(parts);
+  else if (threadIdx.x < 128) Consumer<Squares<kMost, 0>>(tables, shared, bias).run(parts);
+  else Consumer<Squares<kRest, kMost>>(tables, shared, bias).run(parts);
 }
 
-extern "C" __global__ void __launch_bounds__(kConsumers + 32, 1)
-    kernel(const __grid_constant__ Tables tables, const Bias* bias) {
+// Threads that multiply take registers from those that do not, by 128 threads at a time.
+extern "C" __global__ void __launch_bounds__(kConsumers + 128, 1)
+    kernel(const __grid_constant__ Tables tables, const Bias* bias, PartOfSums* parts) {
   extern __shared__ char memory[];
   const Shared shared(shared_place(memory), tables);
   if (threadIdx.x == 0) {
@@ -325,6 +340,11 @@ extern "C" __global__ void __launch_bounds__(kConsumers + 32, 1)
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
   __syncthreads();
-  if (threadIdx.x == kConsumers) Producer{tables, shared}.run();
-  else if (threadIdx.x < kConsumers) consume<kStrip>(tables, shared, bias);
+  if (threadIdx.x >= kConsumers) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    if (threadIdx.x == kConsumers) Producer{tables, shared}.run();
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    consume<kStrip>(tables, shared, bias, parts);
+  }
 }

@@ -9,8 +9,9 @@
 #include "backends/graph/windows.h"
 #include "neon/core/text.h"
 
-extern const char squares_text[], tensor_copies_text[], tile_convolution_text[];
-extern const unsigned long squares_text_size, tensor_copies_text_size, tile_convolution_text_size;
+extern const char result_sums_text[], squares_text[], tensor_copies_text[], tile_convolution_text[];
+extern const unsigned long result_sums_text_size, squares_text_size, tensor_copies_text_size,
+    tile_convolution_text_size;
 
 namespace neon::cuda {
 
@@ -112,7 +113,7 @@ bool choose_tile(TileConvolution& c, const std::vector<TileMeeting>& meetings, i
   c.columns = c.to[3] <= 32 ? 32 : c.to[3] <= 64 ? 64 : 128;
   const int most = 2 * std::min(4, kMostSumsOfTile / (c.columns / 2));  // squares of two halves of the block
   const auto try_tile = [&] {
-    if (!set_parts(c, meetings)) return;
+    if ((c.sums && !c.turns) || !set_parts(c, meetings)) return;
     set_tiles(c);
     if (!set_places(c)) return;
     if (const double took = cycles(c, processors); took < least) least = took, best = c;
@@ -145,7 +146,7 @@ std::optional<TileConvolution> TileConvolution::of(const LoweredKernel& kernel, 
   const Windows windows = windows_of(kernel.attributes, {c.filters[1], c.filters[2]});
   c.dtype = graph.dtype(kernel.inputs[0]);
   if (kernel.bias()) c.bias = graph.dtype(kernel.bias());
-  c.relu = kernel.relu();
+  c.relu = kernel.relu(), c.sums = kernel.folds() != nullptr;
   c.inputs = c.results = {{0, 0, 1, 1}};
   (c.gradient ? c.results : c.inputs) = planes_of(windows);
   if (!choose_tile(c, c.gradient ? meetings_of_gradient(windows) : meetings_forward(windows), processors)) return {};
@@ -160,25 +161,27 @@ double TileConvolution::filled() const {
 }
 
 int64_t TileConvolution::shared_bytes() const {
-  const int64_t stored = 2 * 64 * std::min(columns, 64) * 2, barriers = 8 * 2 * (halos + stages + 1);
+  const int64_t boxes = strip > stored_rows() ? 2 : 1;
+  const int64_t stored = 2 * boxes * kSquareSide * stored_rows() * std::min(columns, 64) * 2,
+                barriers = 8 * 2 * (halos + stages + 1);
   return 1024 + halos * halo_bytes() + int64_t(stages) * depth * columns * 2 + stored + barriers;
 }
 
 std::string TileConvolution::source() const {
   const char* const type = device_type(dtype);
   const auto flag = [](bool is) { return is ? "true" : "false"; };
-  return text(source_head(), "typedef ", type, " T;\ntypedef ", device_type(bias.value_or(DType::f32)),
-              " Bias;\nconstexpr int kDepth = ", depth, ", kColumns = ", columns, ", kWide = ", wide,
-              ", kHigh = ", high, ", kStrip = ", strip, ", kStripRows = ", kStripRows, ", kHalos = ", halos,
-              ", kStages = ", stages, ", kAllMaps = ", to[3], ", kMostPlanes = ", kMostPlanes,
-              ", kMostPlaces = ", kMostPlaces, ";\nconstexpr bool kTurned = ", flag(gradient),
-              ", kTurns = ", flag(turns), ", kBias = ", flag(bias.has_value()),
-              ", kRelu = ", flag(relu), ";\n", pair_text(dtype),
-              multiply_add_text(dtype, strip > 0 ? strip * kSquareSide : columns, strip > 0 && gradient,
-                                strip == 0 && gradient),
-              std::string_view(tensor_copies_text, tensor_copies_text_size),
-              std::string_view(squares_text, squares_text_size),
-              std::string_view(tile_convolution_text, tile_convolution_text_size));
+  return text(
+      source_head(), "typedef ", type, " T;\ntypedef ", device_type(bias.value_or(DType::f32)),
+      " Bias;\nconstexpr int kDepth = ", depth, ", kColumns = ", columns, ", kWide = ", wide, ", kHigh = ", high,
+      ", kStrip = ", strip, ", kStripRows = ", stored_rows(), ", kHalos = ", halos, ", kStages = ", stages,
+      ", kAllMaps = ", to[3], ", kResultRows = ", to[1], ", kResultColumns = ", to[2], ", kMostPlanes = ", kMostPlanes,
+      ", kMostPlaces = ", kMostPlaces, ";\nconstexpr bool kTurned = ", flag(gradient), ", kTurns = ", flag(turns),
+      ", kBias = ", flag(bias.has_value()), ", kRelu = ", flag(relu), ", kSums = ", flag(sums), ";\n", pair_text(dtype),
+      multiply_add_text(dtype, strip > 0 ? strip * kSquareSide : columns, strip > 0 && gradient,
+                        strip == 0 && gradient),
+      std::string_view(tensor_copies_text, tensor_copies_text_size), std::string_view(squares_text, squares_text_size),
+      std::string_view(result_sums_text, result_sums_text_size),
+      std::string_view(tile_convolution_text, tile_convolution_text_size));
 }
 
 }  // namespace neon::cuda

@@ -1,6 +1,7 @@
 // A convolution of images, or its gradient by the input, by the kernel of tile_convolution.cuh: which tiles its blocks
 // make, and which pixels each place of the filters meets.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -29,7 +30,9 @@ struct TileTables {
   unsigned places[kMostPlaces];
 };
 
-constexpr int64_t kStripRows = 4;  // of a strip that are stored at once; strips are multiples of it
+constexpr size_t kBytesOfPart = 16;  // of the sums of a map's results, see result_sums.cuh
+
+constexpr int kStripRows = 4;  // strips are multiples of it
 
 struct TileConvolution {
   // None where fits_tiles() says no, or halos do not fit.
@@ -37,10 +40,13 @@ struct TileConvolution {
 
   int64_t halo_bytes() const { return (int64_t(tables.pixels) * depth * 2 + 1023) / 1024 * 1024; }
   int64_t shared_bytes() const;
+  int blocks(int processors) const { return std::min(tables.tiles, processors); }
+  // Parts of each map's sums: of each half of a block.
+  int64_t parts(int processors) const { return 2 * blocks(processors); }
   int64_t tile_width() const { return wide * kSquareSide; }
   int64_t tile_height() const { return high * (strip > 0 ? strip : kSquareSide); }
   // Rows of pixels that are stored at once.
-  int64_t stored_rows() const { return strip > 0 ? kStripRows : kSquareSide; }
+  int64_t stored_rows() const { return strip == 0 ? kSquareSide : turns ? strip : kStripRows; }
   std::string source() const;
   // The share of the products that make a result, others being beside the images.
   double filled() const;
@@ -48,6 +54,7 @@ struct TileConvolution {
   DType dtype = DType::f16;
   std::optional<DType> bias;
   bool relu = false, gradient = false;
+  bool sums = false;        // the results are summed up, too, and their squares; halves then take turns
   Shape from, to, filters;  // (N,H,W,C), (N,P,Q,K), or both the other way round; (K,R,S,C)
   std::vector<Plane> inputs, results;
   int depth = 64, columns = 64;  // channels of a halo, maps of a tile

@@ -21,8 +21,8 @@ struct Attachment {
               // it spreads over all axes but the last
     filters,  // of pooling's gradient: the gradient by the filters that see `value`, in place of what is spread; of a
               // convolution's gradient by the input: outputs[1], that by the filters, of the image `value`
-    folds,    // of both gradients of a convolution: the last outputs, folds by `code` of the gradient by the input; of
-              // pooling's gradient, `value`: all outputs, in its place
+    folds,    // of a convolution, or of both its gradients: the last outputs, folds by `code` of the result, or of the
+              // gradient by the input; of pooling's gradient, `value`: all outputs, in its place
     finish,   // of pooling's gradient, `value`: all outputs, made of it by `code` pixel by pixel, in its place
   };
   Kind kind;

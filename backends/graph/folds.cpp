@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "backends/graph/ops.h"
+
 namespace neon {
 
 namespace {
@@ -14,6 +16,31 @@ bool needs_fold(const Segment& segment, int reg) {
   return i.kind == Kind::reduce || std::ranges::any_of(i.inputs, [&](int input) { return needs_fold(segment, input); });
 }
 
+// A segment that walks over numbers of the last axis, where it did so over whole arrays and made such numbers alone.
+void walk_over_last_axis(Segment& segment) {
+  for (int axis = 0; axis + 1 < segment.domain.rank(); ++axis) segment.domain = segment.domain.with(axis, 1);
+  segment.reduced.assign(segment.reduced.size(), false);
+  const auto widen = [](Reach& reach) {
+    if (reach == Reach::kept) reach = Reach::full;
+  };
+  std::vector<bool> needed(segment.body.size(), false);
+  for (const Store& store : segment.stores) needed[size_t(store.reg)] = true;
+  for (size_t n = segment.body.size(); n-- > 0;)
+    if (needed[n])
+      for (int input : segment.body[n].inputs) needed[size_t(input)] = true;
+  std::vector<int> moved(segment.body.size(), -1);
+  std::vector<Instruction> body;
+  for (size_t n = 0; n < segment.body.size(); ++n) {
+    if (!needed[n]) continue;
+    moved[n] = int(body.size());
+    body.push_back(std::move(segment.body[n]));
+    for (int& input : body.back().inputs) input = moved[size_t(input)];
+    widen(body.back().reach);
+  }
+  segment.body = std::move(body);
+  for (Store& store : segment.stores) store.reg = moved[size_t(store.reg)], widen(store.reach);
+}
+
 }  // namespace
 
 bool folds_first(const LoweredKernel& kernel, const Graph& graph, const Shape& shape) {
@@ -22,13 +49,16 @@ bool folds_first(const LoweredKernel& kernel, const Graph& graph, const Shape& s
   if (code.segments.size() != 1 || !code.post.empty() || code.compute != DType::f32) return false;
   const Segment& only = code.segments[0];
   const bool of_columns = std::ranges::count(only.reduced, false) == 1 && !only.reduced.back();
-  const bool goes_on = std::ranges::any_of(only.stores, [](const Store& s) { return s.reach == Reach::full; });
   const bool writes = std::ranges::any_of(only.stores, [&](const Store& s) { return outlives_run(graph, s.value); });
-  return only.domain == shape && of_columns && goes_on && !writes && only.totals.empty() &&
+  return only.domain == shape && of_columns && !writes && only.totals.empty() &&
          std::ranges::none_of(only.body, [&](const Instruction& i) {
            return i.kind == Kind::reduce && (i.op->traits.reduction != Reduction::sum ||
                                              graph.dtype(i.folded) != DType::f32 || needs_fold(only, i.inputs[0]));
          });
+}
+
+bool goes_on(const FusedKernel& code) {
+  return std::ranges::any_of(code.segments[0].stores, [](const Store& s) { return s.reach == Reach::full; });
 }
 
 FusedKernel folds_of(const FusedKernel& code) {
@@ -64,7 +94,38 @@ void read_folds(LoweredKernel& kernel, const FusedKernel& folds) {
   std::set<Value> inputs(kernel.inputs.begin(), kernel.inputs.end());
   inputs.insert(made.begin(), made.end());
   kernel.inputs.assign(inputs.begin(), inputs.end());
+  if (!goes_on(*code)) walk_over_last_axis(segment);
   kernel.fused = std::move(code);
+}
+
+std::optional<ShiftedSums> shifted_sums(const FusedKernel& folds, Value x) {
+  const Segment& of = folds.segments[0];
+  // The instruction behind a register, before casts to the f32 that kernels compute in.
+  const auto at = [&](int reg) -> const Instruction& {
+    const Instruction* i = &of.body[size_t(reg)];
+    while (i->kind == Kind::compute && i->op->is(ops::identity) && i->dtype == DType::f32)
+      i = &of.body[size_t(i->inputs[0])];
+    return *i;
+  };
+  const auto loads = [&](int reg, Reach reach) {
+    const Instruction& i = at(reg);
+    return i.kind == Kind::load && i.value == x && !i.index && !i.first && i.reach == reach;
+  };
+  const auto is_shifted = [&](int reg) {
+    const Instruction& i = at(reg);
+    return i.kind == Kind::compute && i.op->is(ops::sub) && loads(i.inputs[0], Reach::full) &&
+           loads(i.inputs[1], Reach::kept);
+  };
+  ShiftedSums out;
+  for (const Store& store : of.stores) {
+    const int folded = at(store.reg).inputs[0];
+    const Instruction& i = at(folded);
+    if (is_shifted(folded)) out.sum = store.value;
+    else if (i.kind == Kind::compute && i.op->is(ops::square) && is_shifted(i.inputs[0])) out.squares = store.value;
+    else return {};
+  }
+  if (of.stores.size() != 2 || !out.sum || !out.squares) return {};
+  return out;
 }
 
 }  // namespace neon

@@ -32,6 +32,7 @@ enum class LowerPass : uint8_t {
   spreads,
   row_products,
   both_gradients,
+  moved_folds,
 };
 
 class PassSet {
@@ -93,6 +94,9 @@ struct DeviceKernels {
   bool (*makes_both_gradients)(const LoweredKernel& kernel, const Graph& graph, const DeviceKernels& kernels) = nullptr;
   // Whether its kernel of both gradients can fold the gradient by the input by `code`, too; null: none does.
   bool (*folds_gradient)(const LoweredKernel& kernel, const Graph& graph, const FusedKernel& code) = nullptr;
+  // Whether its kernel of a convolution can fold the result by `code`, too; null: none does.
+  bool (*folds_result)(const LoweredKernel& kernel, const Graph& graph, const FusedKernel& code,
+                       const DeviceKernels& kernels) = nullptr;
   // Whether its kernel of max pooling's gradient can fold by `folds`, and finish by `finish`, what it makes, in place
   // of storing that. Null: none can.
   bool (*walks_pooling)(const LoweredKernel& pooling, const Graph& graph, const FusedKernel& folds,

@@ -5,15 +5,10 @@
 #include <queue>
 #include <set>
 
-#include "backends/graph/both_gradients.h"
 #include "backends/graph/exchange_order.h"
 #include "backends/graph/join.h"
-#include "backends/graph/moved_folds.h"
 #include "backends/graph/ops.h"
 #include "backends/graph/plan.h"
-#include "backends/graph/prologue.h"
-#include "backends/graph/row_products.h"
-#include "backends/graph/spreads.h"
 
 namespace neon {
 
@@ -58,20 +53,7 @@ void Lowerer::set_operands_apart() {
     if (computes[size_t(n)]) groups_ = with_operand_apart(graph(), roles_, std::move(groups_), n, computes);
 }
 
-void Lowerer::take_prologues() { neon::take_prologues(lowered_, options_.kernels); }
-
 void Lowerer::join() { join_concatenations(lowered_, options_.kernels.convolutions_write_rows); }
-
-void Lowerer::take_spreads() { neon::take_spreads(lowered_, options_.kernels); }
-
-void Lowerer::take_row_products() { neon::take_row_products(lowered_, options_.kernels); }
-
-void Lowerer::take_both_gradients() {
-  neon::take_both_gradients(lowered_, options_.kernels);
-  move_folds(lowered_, options_.kernels);
-}
-
-void Lowerer::place() { plan_memory(lowered_, options_.kernels); }
 
 std::map<std::string, int64_t> Lowerer::counts() const {
   std::map<std::string, int64_t> out;

@@ -21,12 +21,9 @@ class Lowerer {
   void remake();
   void set_operands_apart();
   void make_fused_kernels();
-  void take_prologues();
   void join();
-  void take_spreads();
-  void take_row_products();
-  void take_both_gradients();
-  void place();
+  // A pass over kernels that have code and an order.
+  void apply(void (*pass)(Lowered&, const DeviceKernels&)) { pass(lowered_, options_.kernels); }
 
   // How many of what there are, by name, for the trace of passes.
   std::map<std::string, int64_t> counts() const;

@@ -15,25 +15,39 @@ class MovedFolds {
       : lowered_(lowered), graph_(lowered.graph), kernels_(lowered.kernels), device_(device) {}
 
   void run() {
-    for (size_t k = 0; k < kernels_.size(); ++k)
-      if (kernels_[k].takes(Attachment::Kind::filters) && kernels_[k].convolution() == ConvolutionKind::by_input)
-        move_to(k);
+    for (size_t k = 0; k < kernels_.size(); ++k) {
+      const LoweredKernel& kernel = kernels_[k];
+      const ConvolutionKind kind = kernel.convolution();
+      if (kernel.takes(Attachment::Kind::filters) && kind == ConvolutionKind::by_input && device_.folds_gradient)
+        move_to(k, true);
+      if (kind == ConvolutionKind::forward && !lowered_.placements[size_t(kernel.outputs[0].id)] &&
+          device_.folds_result)
+        move_to(k, false);
+    }
   }
 
  private:
-  void move_to(size_t k) {
+  // The folds of the gradient, or of the result, that kernel k makes.
+  void move_to(size_t k, bool of_gradient) {
     const Value made = kernels_[k].outputs[0];
     for (size_t f = k + 1; f < kernels_.size(); ++f) {
-      if (!std::ranges::count(kernels_[f].inputs, made) || !folds_first(kernels_[f], graph_, graph_.shape(made)))
+      if (!std::ranges::count(kernels_[f].inputs, made) || !folds_first(kernels_[f], graph_, graph_.shape(made)) ||
+          (of_gradient && !goes_on(*kernels_[f].fused)))
         continue;
       const auto code = std::make_shared<const FusedKernel>(folds_of(*kernels_[f].fused));
       if (code->segments[0].stores.empty() || !reads(*code, made) || is_made_later(*code, k, f) ||
-          !device_.folds_gradient(kernels_[k], graph_, *code))
+          !can_fold(kernels_[k], *code, of_gradient))
         continue;
       give(kernels_[k], code);
       read_folds(kernels_[f], *code);
+      if (kernels_[f].outputs.empty()) kernels_.erase(kernels_.begin() + long(f));
       return;
     }
+  }
+
+  bool can_fold(const LoweredKernel& kernel, const FusedKernel& code, bool of_gradient) const {
+    return of_gradient ? device_.folds_gradient(kernel, graph_, code)
+                       : device_.folds_result(kernel, graph_, code, device_);
   }
 
   static bool reads(const FusedKernel& code, Value value) {
@@ -68,8 +82,6 @@ class MovedFolds {
 
 }  // namespace
 
-void move_folds(Lowered& lowered, const DeviceKernels& device) {
-  if (device.folds_gradient) MovedFolds(lowered, device).run();
-}
+void move_folds(Lowered& lowered, const DeviceKernels& device) { MovedFolds(lowered, device).run(); }
 
 }  // namespace neon

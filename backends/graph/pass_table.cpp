@@ -1,11 +1,18 @@
-// The passes of lowering, in order. A pass over graphs is a function of graphs (passes.h), one over kernels a step of
-// the Lowerer. To add one, write it, and a row here; where only some devices want it, a name in lower_options.h, too.
+// The passes of lowering, in order. A pass over graphs is a function of graphs (passes.h). One over kernels is a step
+// of the Lowerer, or a function of what it has made once kernels have code and an order. To add one, write it, and a
+// row here; where only some devices want it, a name in lower_options.h, too.
 #include <map>
 #include <optional>
 
+#include "backends/graph/both_gradients.h"
 #include "backends/graph/exchange_order.h"
 #include "backends/graph/lowerer.h"
+#include "backends/graph/moved_folds.h"
 #include "backends/graph/passes.h"
+#include "backends/graph/plan.h"
+#include "backends/graph/prologue.h"
+#include "backends/graph/row_products.h"
+#include "backends/graph/spreads.h"
 
 namespace neon {
 
@@ -16,6 +23,7 @@ struct PassRow {
   std::optional<LowerPass> pass = {};  // nothing: it runs in any case
   Graph (*of_graph)(const Graph&, const LowerOptions&) = nullptr;
   void (Lowerer::*of_kernels)() = nullptr;
+  void (*of_lowered)(Lowered&, const DeviceKernels&) = nullptr;
 };
 
 constexpr const char *kEvery = "every device", *kSeesWrites = "a device that sees every write to a variable",
@@ -91,17 +99,19 @@ const PassRow kTable[] = {
      {},
      nullptr,
      &Lowerer::make_fused_kernels},
-    {"prologues", "Lets a kernel compute its operand as it reads it.", kHungry, LowerPass::prologues, nullptr,
-     &Lowerer::take_prologues},
+    {"prologues", "Lets a kernel compute its operand as it reads it.", kHungry, LowerPass::prologues, nullptr, nullptr,
+     take_prologues},
     {"join", "Lets kernels write straight into the concatenation of their results.", kHungry, LowerPass::join, nullptr,
      &Lowerer::join},
     {"spreads", "Lets a kernel make the gradient of max pooling as it reads it, or the other way round.", kHungry,
-     LowerPass::spreads, nullptr, &Lowerer::take_spreads},
+     LowerPass::spreads, nullptr, nullptr, take_spreads},
     {"row products", "Lets a batch norm's kernel multiply the rows that it walks over first.", kHungry,
-     LowerPass::row_products, nullptr, &Lowerer::take_row_products},
-    {"both gradients", "Makes both gradients of a convolution in one kernel, which folds them for a batch norm.",
-     kHungry, LowerPass::both_gradients, nullptr, &Lowerer::take_both_gradients},
-    {"memory", "Gives every value a place in one arena by its lifetime.", kEvery, {}, nullptr, &Lowerer::place},
+     LowerPass::row_products, nullptr, nullptr, take_row_products},
+    {"both gradients", "Makes both gradients of a convolution in one kernel.", kHungry, LowerPass::both_gradients,
+     nullptr, nullptr, take_both_gradients},
+    {"moved folds", "Lets a convolution's kernel fold what it makes for the batch norm that reads it.", kHungry,
+     LowerPass::moved_folds, nullptr, nullptr, move_folds},
+    {"memory", "Gives every value a place in one arena by its lifetime.", kEvery, {}, nullptr, nullptr, plan_memory},
 };
 
 using Counts = std::map<std::string, int64_t>;
@@ -132,10 +142,11 @@ Lowered lower_in_order(const Graph& original, const LowerOptions& options, std::
   Counts before = counts_of(graph);
   for (const PassRow& row : kTable) {
     trace.push_back({.wanted = !row.pass || options.passes.has(*row.pass)});
-    if (row.of_kernels && !lowerer) lowerer.emplace(std::move(graph), options, exchanges), before.clear();
+    if (!row.of_graph && !lowerer) lowerer.emplace(std::move(graph), options, exchanges), before.clear();
     if (!trace.back().wanted) continue;
     if (row.of_graph) graph = row.of_graph(graph, options);
-    else ((*lowerer).*row.of_kernels)();
+    else if (row.of_kernels) ((*lowerer).*row.of_kernels)();
+    else lowerer->apply(row.of_lowered);
     Counts after = row.of_graph ? counts_of(graph) : lowerer->counts();
     trace.back().changes = difference(before, after);
     before = std::move(after);

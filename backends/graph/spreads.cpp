@@ -57,7 +57,9 @@ class Spreads {
     const LoweredKernel pooling = kernels_[m];
     const Value made = pooling.outputs[0];
     LoweredKernel finish = kernels_[reader];
-    if (!device_.walks_pooling || !lies_alone(finish) || !folds_first(finish, graph_, graph_.shape(made))) return false;
+    if (!device_.walks_pooling || !lies_alone(finish) || !folds_first(finish, graph_, graph_.shape(made)) ||
+        !goes_on(*finish.fused))
+      return false;
     const auto folds = std::make_shared<const FusedKernel>(folds_of(*finish.fused));
     if (folds->segments[0].stores.empty()) return false;
     read_folds(finish, *folds);

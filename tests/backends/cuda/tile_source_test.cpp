@@ -165,6 +165,7 @@ TEST_CASE("tables of filters' gradients in tiles meet each pixel with each numbe
 
 TEST_CASE("tables of convolutions in tiles meet each pixel with each place of the filters that sees it") {
   std::set<std::string> tiles;
+  int turning = 0;
   for (const OpCase& c : tile_cases()) {
     if (is_of_filters(c)) continue;
     INFO(c.to_string());
@@ -175,7 +176,13 @@ TEST_CASE("tables of convolutions in tiles meet each pixel with each place of th
     CHECK(plan->tables.along * plan->columns >= plan->to[3]);
     CHECK(plan->tables.pieces * plan->depth >= plan->from[3]);
     tiles.insert(text(plan->columns, " ", plan->depth, " ", plan->halos, plan->gradient ? " gradient" : ""));
+    turning += plan->turns && plan->tables.tiles > 2 * kItsProcessors;  // halves take more than one tile each
+    if (!plan->turns) continue;
+    CHECK(plan->stages == plan->filters[1] * plan->filters[2]);  // places that all filters stay in
+    CHECK(plan->tables.along * plan->tables.pieces * plan->tables.planes == 1);
+    CHECK(plan->stored_rows() == plan->tile_height());
   }
+  CHECK(turning >= 2);
   CHECK(tiles.size() >= 8);  // kinds of kernels
 }
 
