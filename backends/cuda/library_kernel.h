@@ -24,7 +24,7 @@ class LibraryKernel {
 };
 
 // Addresses of two operands, of what is added to their result, or null: a bias, an array like it; of the result; and of
-// the folds of that, or null.
+// its sums and those of its squares, relative to its first row, or null.
 struct Operands {
   const void *a, *b, *bias, *addend;
   void* c;

@@ -6,6 +6,7 @@
 #include "backends/cuda/op_source.h"
 #include "backends/cuda/pointwise.h"
 #include "backends/cuda/product.h"
+#include "backends/graph/folds.h"
 #include "backends/graph/op.h"
 
 namespace neon::cuda {
@@ -83,8 +84,8 @@ std::vector<size_t> ProgramKernels::choose_libraries(const std::vector<size_t>& 
     }
     std::vector<Value>& arrays = kernels_[k].arrays;
     arrays = {kernel.inputs[0], kernel.inputs[1], kernel.bias(), kernel.addend(), kernel.outputs[0]};
-    for (size_t fold = 1; fold <= 2; ++fold)
-      arrays.push_back(fold < kernel.outputs.size() ? kernel.outputs[fold] : Value{});
+    const auto sums = kernel.folds() ? shifted_sums(*kernel.folds(), kernel.outputs[0]) : std::nullopt;
+    for (Value fold : {sums ? sums->sum : Value{}, sums ? sums->squares : Value{}}) arrays.push_back(fold);
     if (is_attention(*kernel.op)) {
       arrays = kernel.inputs;
       arrays.insert(arrays.end(), kernel.outputs.begin(), kernel.outputs.end());

@@ -89,8 +89,6 @@ class Callback {
   virtual std::optional<MapsToDraw> maps_to_draw() const { return {}; }
   // The subject of its state. A resumed run hands the state to the callback of the same name and subject.
   virtual std::string subject() const { return ""; }
-  // Whether it puts other weights into the net at the run's end.
-  virtual bool restores() const { return false; }
   // State: numbers by name, and arrays by name, for the checkpoint.
   virtual std::map<std::string, double> state() const { return {}; }
   virtual void restore(const std::map<std::string, double>& state) { (void)state; }
@@ -98,7 +96,7 @@ class Callback {
   virtual void restore_arrays(const std::map<std::string, Tensor>& arrays) { (void)arrays; }
 };
 
-// A callback that is given twice: of one class and subject, or the second that restores weights.
+// A callback that is given twice: of one class and subject.
 void check_callbacks(const std::vector<Made<Callback>>& callbacks, const Setting* given, Problems& problems);
 
 }  // namespace neon

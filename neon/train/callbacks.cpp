@@ -78,7 +78,6 @@ class EarlyStop : public Parametrized<Callback, EarlyStopParams> {
   }
 
   std::string subject() const override { return params.watch; }
-  bool restores() const override { return params.restore_best; }
   std::map<std::string, double> state() const override {
     return {{"best", best_},
             {"best_cost", best_cost_},
@@ -172,13 +171,9 @@ void check_callbacks(const std::vector<Made<Callback>>& callbacks, const Setting
     for (size_t i = 0; i < k; ++i) {
       if (!callbacks[k] || !callbacks[i]) continue;
       const std::string name = class_name_of(callbacks[k]);
-      if (name != class_name_of(callbacks[i])) continue;
-      const bool same = callbacks[k]->subject() == callbacks[i]->subject();
-      if (!same && !(callbacks[k]->restores() && callbacks[i]->restores())) continue;
-      problems.add(
-          given->is_list() && k < given->items.size() ? given->items[k] : *given,
-          same ? text(name, " is given twice; leave one out")
-               : text(name, " is given twice and can restore one net only; give one of them ", "restore_best: false"));
+      if (name != class_name_of(callbacks[i]) || callbacks[k]->subject() != callbacks[i]->subject()) continue;
+      problems.add(given->is_list() && k < given->items.size() ? given->items[k] : *given,
+                   text(name, " is given twice; leave one out"));
       return;
     }
 }

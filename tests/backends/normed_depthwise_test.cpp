@@ -128,9 +128,9 @@ TEST_CASE("depthwise convolutions and their gradients compute what they read of 
 TEST_CASE("the kernel of both gradients folds them for the batch norm before") {
   for (DType dtype : {DType::f32, DType::f16})
     for (const NormedDepthwiseCase& c : normed_depthwise_cases()) {
-      LowerOptions options{
-          .passes = kUsualPasses | PassSet{LowerPass::remake, LowerPass::prologues, LowerPass::both_gradients},
-          .kernels = {.computes_image = computes, .makes_both_gradients = makes_both}};
+      LowerOptions options{.passes = kUsualPasses | PassSet{LowerPass::remake, LowerPass::prologues,
+                                                            LowerPass::both_gradients, LowerPass::moved_folds},
+                           .kernels = {.computes_image = computes, .makes_both_gradients = makes_both}};
       const Graph graph = build_branches(c.build, dtype);
       const Lowered apart = lower(graph, options);
       options.kernels.folds_gradient = folds;

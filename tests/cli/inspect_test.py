@@ -103,7 +103,6 @@ class Inspection(Case):
         for code, arguments, says in (
                 (2, [early, "--set", "callbacks=[EarlyStop: {watch: Foo}]"], "EarlyStop watches 'Foo', which is not evaluated"),
                 (2, [early, "--set", "callbacks=[EarlyStop, Hist, EarlyStop]"], "EarlyStop is given twice; leave one out"),
-                (2, [early, "--set", "callbacks=[EarlyStop, EarlyStop: {watch: Top1Misclass}]"], "give one of them restore_best: false"),
                 (2, [early, "--set", "callbacks=[GradientNorm: {every: 4}, GradientNorm]"], "GradientNorm is given twice; leave one out"),
                 (2, [early, "--set", "dataset.test=0"], "early.yaml:9:12: callbacks: EarlyStop needs an evaluation"),
                 (2, ["s.yaml", "--set", "accumulate=100"], "the run ends after 32 steps, before the first 100"),

@@ -6,7 +6,7 @@
 #include "backends/cuda/pairs_plan.h"
 #include "backends/cuda/source.h"
 #include "backends/graph/expression.h"
-#include "backends/graph/fuse.h"
+#include "backends/graph/folds.h"
 #include "backends/graph/windows.h"
 #include "tests/backends/cuda/result_folds_cases.h"
 
@@ -29,6 +29,12 @@ bool has_folds(const FusedKernel& code) {
   return std::ranges::any_of(code.segments, [](const Segment& segment) {
     return std::ranges::any_of(segment.body, [](const Instruction& i) { return i.kind == Instruction::Kind::reduce; });
   });
+}
+
+Value output_of(const Lowered& lowered, const std::string& name) {
+  for (const auto& [of, value] : lowered.graph.outputs())
+    if (of == name) return value;
+  return {};
 }
 
 const LoweredKernel& last_fused(const Lowered& lowered) {
@@ -99,6 +105,25 @@ TEST_CASE("other folds of a result stay where they are, and those that a convolu
     CHECK((folding(lowered) != nullptr) == (which == 3));
     CHECK(std::ranges::count_if(lowered.kernels, [](const LoweredKernel& k) { return k.fused != nullptr; }) ==
           (which == 3 ? 0 : 1));
+  }
+}
+
+TEST_CASE("sums of a result and of its squares are told apart, whichever comes first") {
+  for (const bool squares_first : {false, true}) {
+    Sums of;
+    const std::vector<int64_t> pixels{0, 1, 2};
+    const auto sums = [&] { return Value(sum(of.shifted(), pixels)); };
+    const auto squares = [&] { return Value(sum(square(of.shifted()), pixels)); };
+    const Value first = squares_first ? squares() : sums(), second = squares_first ? sums() : squares();
+    of.graph.output("sum", squares_first ? second : first);
+    of.graph.output("squares", squares_first ? first : second);
+    const Lowered lowered = seen_by_gpu(of.graph);
+    INFO(to_string(lowered));
+    REQUIRE(folding(lowered));
+    const auto found = shifted_sums(*folding(lowered)->folds(), folding(lowered)->outputs[0]);
+    REQUIRE(found);
+    CHECK(found->sum == output_of(lowered, "sum"));
+    CHECK(found->squares == output_of(lowered, "squares"));
   }
 }
 
