@@ -111,7 +111,10 @@ int64_t take_word_vectors(const std::string& path, const Vocabulary& vocabulary,
   if (rows.size() == words && cells > 1)
     fail(ErrorKind::data, path, ": its vectors have ", numbers + int64_t(cells) - 1, " numbers, embedding_dim is ",
          numbers, "; give the layer embedding_dim: ", numbers + int64_t(cells) - 1);
-  if (rows.size() == words) fail(ErrorKind::data, path, ": has a vector for none of the data set's ", words, " words");
+  if (rows.size() == words)
+    fail(ErrorKind::data, path, ": has a vector for none of the data set's ", words, " ",
+         vocabulary.unit == TextUnit::word ? "words; write these as the file does, or let lower_case write them small"
+                                           : "tokens, which are no words; give the data set unit: words");
   return int64_t(words - rows.size());
 }
 

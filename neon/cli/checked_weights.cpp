@@ -12,7 +12,11 @@ namespace neon {
 std::vector<NamedTensor> check_weights(const Experiment& experiment, const RunOptions& options, const DataCheck& check,
                                        const StepOptions& step, const StepGraph& graph) {
   const std::string& path = options.model_file;
-  if (path.empty()) return {};
+  if (path.empty()) {
+    for (const Parameter& p : graph.parameters)
+      if (!p.vectors.empty()) find_vectors(p, options);
+    return {};
+  }
   std::vector<std::string> messages;
   const bool last = check.channels_last || !step.augment.empty();
   const TakingNet net{experiment.network(), graph, check, options.caffe, last, experiment.params.outputs};

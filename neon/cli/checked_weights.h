@@ -1,4 +1,4 @@
-// The weights of --model_file, for neon check.
+// The weights of --model_file and files of word vectors, for neon check.
 #pragma once
 #include <vector>
 
@@ -9,7 +9,7 @@
 namespace neon {
 
 // The tensors that a training with this step's graph would take, none without a file. Prints the training's messages,
-// and throws its errors.
+// and throws its errors, also where a file of word vectors is missing.
 std::vector<NamedTensor> check_weights(const Experiment& experiment, const RunOptions& options, const DataCheck& check,
                                        const StepOptions& step, const StepGraph& graph);
 

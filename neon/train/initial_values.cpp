@@ -1,8 +1,17 @@
 #include "neon/train/initial_values.h"
 
+#include "datasets/data_context.h"
 #include "neon/train/array_part.h"
 
 namespace neon {
+
+std::string find_vectors(const Parameter& parameter, const RunOptions& options) {
+  DataContext context;
+  context.data_dir = options.data_dir;
+  context.run_dir = options.run_dir;
+  context.spec_dir = options.spec_dir;
+  return find_data_file(parameter.vectors, context);
+}
 
 void start_running_means(Variables& variables) {
   for (const auto& [name, tensor] : variables.all())

@@ -6,6 +6,7 @@
 
 #include "backends/variables.h"
 #include "models/step_graph.h"
+#include "neon/train/options.h"
 
 namespace neon {
 
@@ -15,6 +16,9 @@ namespace neon {
 using TakeVectors = std::function<void(const Parameter& parameter, Tensor& values)>;
 void set_initial_values(const StepGraph& graph, uint64_t seed, Variables& variables,
                         const TakeVectors& take_vectors = {});
+
+// The file of word vectors that a parameter begins with. A data error where it is missing.
+std::string find_vectors(const Parameter& parameter, const RunOptions& options);
 
 // Starts the means of weights and of batch norm's statistics, NAME/ema, from what NAME is.
 void start_running_means(Variables& variables);

@@ -22,11 +22,7 @@ namespace {
 
 // Fills the rows of an embedding whose words a file has. Returns a message.
 std::string take_vectors(const RunSetup& setup, const Parameter& parameter, Tensor& values) {
-  DataContext context;
-  context.data_dir = setup.options.data_dir;
-  context.run_dir = setup.options.run_dir;
-  context.spec_dir = setup.options.spec_dir;
-  const std::string file = find_data_file(parameter.vectors, context);
+  const std::string file = find_vectors(parameter, setup.options);
   const int64_t words = setup.data.vocabulary.size(), found = take_word_vectors(file, setup.data.vocabulary, values);
   return text(parameter.layer, ": vectors of ", found, " of ", words, " words from ", file,
               found < words ? "; the others are drawn" : "");
