@@ -5,6 +5,7 @@
 #include "backends/cuda/attention_plan.h"
 #include "backends/cuda/code_text.h"
 #include "backends/cuda/depthwise_source.h"
+#include "backends/graph/folds.h"
 #include "backends/graph/ops.h"
 
 namespace neon::cuda {
@@ -55,6 +56,22 @@ bool asks_library(const LoweredKernel& kernel, const SourceContext& context) {
     for (Value value : values)
       if (context.sequences.count(context.lowered.storage[size_t(value.id)].id)) return false;
   return true;
+}
+
+std::vector<Value> library_arrays(const LoweredKernel& kernel) {
+  if (is_attention(*kernel.op)) {
+    std::vector<Value> out = kernel.inputs;
+    out.insert(out.end(), kernel.outputs.begin(), kernel.outputs.end());
+    return out;
+  }
+  const auto sums = kernel.folds() ? shifted_sums(*kernel.folds(), kernel.outputs[0]) : std::nullopt;
+  return {kernel.inputs[0],
+          kernel.inputs[1],
+          kernel.bias(),
+          kernel.addend(),
+          kernel.outputs[0],
+          sums ? sums->sum : Value{},
+          sums ? sums->squares : Value{}};
 }
 
 Source op_source(const LoweredKernel& kernel, SourceContext& context) {

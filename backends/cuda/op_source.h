@@ -19,6 +19,9 @@ bool has_source(const Op& op);
 Source op_source(const LoweredKernel& kernel, SourceContext& context);
 // Whether a kernel is asked of a library first: large products, and convolutions, but of no inputs bound as sequences.
 bool asks_library(const LoweredKernel& kernel, const SourceContext& context);
+// The arrays of such a kernel in the order of Operands, with an invalid Value for each that it lacks. Attention has its
+// inputs, then its outputs.
+std::vector<Value> library_arrays(const LoweredKernel& kernel);
 
 // The arithmetic of a kernel of an op: f64 where it takes or makes that or integers, else f32.
 DType arithmetic_of(const LoweredKernel& kernel, const Graph& graph);

@@ -82,6 +82,7 @@ __device__ __forceinline__ void meet() { asm volatile("bar.sync 1, 128;" ::: "me
 
 // Sums of a thread's results, of kColumns / 4 maps, relative to the first ones of the block.
 struct SumsOfMaps {
+  static_assert(!kSums || kColumns <= kStored, "the words of a tile are those of all its maps");
   static constexpr int kMine = kSums ? kColumns / 4 : 1;
   const u32 shifts;  // in shared memory, one a map
   const int lane = threadIdx.x % 32;

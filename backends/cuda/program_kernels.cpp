@@ -6,7 +6,6 @@
 #include "backends/cuda/op_source.h"
 #include "backends/cuda/pointwise.h"
 #include "backends/cuda/product.h"
-#include "backends/graph/folds.h"
 #include "backends/graph/op.h"
 
 namespace neon::cuda {
@@ -82,14 +81,7 @@ std::vector<size_t> ProgramKernels::choose_libraries(const std::vector<size_t>& 
       refused.push_back(k);
       continue;
     }
-    std::vector<Value>& arrays = kernels_[k].arrays;
-    arrays = {kernel.inputs[0], kernel.inputs[1], kernel.bias(), kernel.addend(), kernel.outputs[0]};
-    const auto sums = kernel.folds() ? shifted_sums(*kernel.folds(), kernel.outputs[0]) : std::nullopt;
-    for (Value fold : {sums ? sums->sum : Value{}, sums ? sums->squares : Value{}}) arrays.push_back(fold);
-    if (is_attention(*kernel.op)) {
-      arrays = kernel.inputs;
-      arrays.insert(arrays.end(), kernel.outputs.begin(), kernel.outputs.end());
-    }
+    kernels_[k].arrays = library_arrays(kernel);
   }
   return refused;
 }

@@ -1,7 +1,8 @@
 // Sums, and sums of squares, of what a kernel stores, map by map: of these a batch norm makes mean and variance.
 // Threads add up numbers relative to one of them, so that no variance is lost beside a large mean.
 //
-// Text before this one: T, kSums (whether there are sums), kResultRows by kResultColumns results of an image.
+// Text before this one: source_head(); T, kSums (whether there are sums), kResultRows by kResultColumns results of an
+// image, of kAllMaps maps.
 struct PartOfSums {
   float shift, sum, squares, count;  // of the numbers less the shift, and of the squares of these
 };

@@ -17,8 +17,7 @@
 // The host writes before this text: T, kDepth channels of a halo, kColumns maps of a tile, kTurned (filters have the
 // maps last), kWide by kHigh squares of a tile, or strips kStrip pixels high where that is not 0, stored kStripRows
 // rows at once, kHalos and kStages places for halos and filters, kTurns (halves take tiles in turn), what
-// squares.cuh and
-// result_sums.cuh need; multiply_add(sums, a, b, add), and the numbers of Tables.
+// squares.cuh and result_sums.cuh need; multiply_add(sums, a, b, add), and the numbers of Tables.
 constexpr int kConsumers = 256, kPixelBytes = kDepth * 2;
 constexpr int kReaders = kTurns ? 1 : 2;  // halves that read what has come
 // Boxes of results of a half, each of which is stored at once.

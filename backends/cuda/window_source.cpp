@@ -275,6 +275,7 @@ Source source_of_windows(const LoweredKernel& kernel, SourceContext& context) {
 }
 
 Source convolution_source(const LoweredKernel& kernel, SourceContext& context) {
+  NEON_ASSERT(!kernel.folds());  // a library's kernel makes these
   const bool pools = kernel.takes(Attachment::Kind::pooling);
   return pools ? pooled_product_source(kernel, context) : source_of_windows(kernel, context);
 }

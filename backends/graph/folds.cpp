@@ -94,7 +94,13 @@ void read_folds(LoweredKernel& kernel, const FusedKernel& folds) {
   std::set<Value> inputs(kernel.inputs.begin(), kernel.inputs.end());
   inputs.insert(made.begin(), made.end());
   kernel.inputs.assign(inputs.begin(), inputs.end());
-  if (!goes_on(*code)) walk_over_last_axis(segment);
+  if (!goes_on(*code)) {
+    walk_over_last_axis(segment);
+    std::erase_if(kernel.inputs, [&](Value input) {
+      return std::ranges::none_of(segment.body,
+                                  [&](const Instruction& i) { return i.value == input || i.index == input; });
+    });
+  }
   kernel.fused = std::move(code);
 }
 

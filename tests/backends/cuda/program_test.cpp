@@ -41,9 +41,8 @@ Lowered step_of(const std::string& example, const std::string& datatype, bool tf
 std::vector<Value> arrays_of(const LoweredKernel& kernel, cuda::SourceContext& context) {
   if (kernel.fused) return cuda::fused_source(*kernel.fused, context).arrays;
   if (!cuda::asks_library(kernel, context)) return cuda::op_source(kernel, context).arrays;
-  std::vector<Value> out = {kernel.inputs[0], kernel.inputs[1], kernel.outputs[0]};
-  if (kernel.bias()) out.push_back(kernel.bias());
-  if (kernel.addend()) out.push_back(kernel.addend());
+  std::vector<Value> out = cuda::library_arrays(kernel);
+  std::erase(out, Value{});
   return out;
 }
 

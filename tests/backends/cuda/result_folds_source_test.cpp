@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "backends/cuda/compile.h"
+#include "backends/cuda/op_source.h"
 #include "backends/cuda/pairs_plan.h"
 #include "backends/cuda/source.h"
 #include "backends/graph/expression.h"
@@ -52,10 +53,11 @@ struct Sums {
                                   Windows{{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}, 1)) {
     graph.output("result", result);
   }
-  Expr shifted() {
-    const Value rows = reshape(graph, result, {result.shape().elements() / 64, 1, 1, 64});
-    const Value first =
-        graph.add("slice", {rows}, {{"axis", int64_t(0)}, {"first", int64_t(0)}, {"count", int64_t(1)}});
+  Expr shifted() { return shifted_by(result, 0); }
+  // By a row of an array of that shape.
+  Expr shifted_by(Value array, int64_t row) {
+    const Value rows = reshape(graph, array, {result.shape().elements() / 64, 1, 1, 64});
+    const Value first = graph.add("slice", {rows}, {{"axis", int64_t(0)}, {"first", row}, {"count", int64_t(1)}});
     return cast(result, DType::f32) - cast(Expr(graph, first), DType::f32);
   }
 };
@@ -88,6 +90,9 @@ TEST_CASE("a result that stays in the cache, is of f32, or leaves tiles half emp
   CHECK(!folding(seen_by_gpu(result_folds(c, DType::f32))));
   c.x = c.x.with(0, 40);
   CHECK(!folding(seen_by_gpu(result_folds(c, DType::f16))));
+  c.x = {48, 112, 112, 4}, c.w = {72, 7, 7}, c.stride = 2;  // more maps than a thread has registers for
+  CHECK(!folding(seen_by_gpu(result_folds(c, DType::f16))));
+  c = result_folds_cases()[0];
   c.x = {500, 17, 17, 64};
   CHECK(!folding(seen_by_gpu(result_folds(c, DType::f16))));
 }
@@ -120,10 +125,11 @@ TEST_CASE("sums of a result and of its squares are told apart, whichever comes f
     const Lowered lowered = seen_by_gpu(of.graph);
     INFO(to_string(lowered));
     REQUIRE(folding(lowered));
-    const auto found = shifted_sums(*folding(lowered)->folds(), folding(lowered)->outputs[0]);
-    REQUIRE(found);
-    CHECK(found->sum == output_of(lowered, "sum"));
-    CHECK(found->squares == output_of(lowered, "squares"));
+    const std::vector<Value> arrays = cuda::library_arrays(*folding(lowered));
+    REQUIRE(arrays.size() == 7);
+    CHECK(arrays[4] == output_of(lowered, "result"));
+    CHECK(arrays[5] == output_of(lowered, "sum"));
+    CHECK(arrays[6] == output_of(lowered, "squares"));
   }
 }
 
@@ -136,9 +142,32 @@ TEST_CASE("of a batch norm that only makes statistics numbers of the maps remain
   const Lowered lowered = seen_by_gpu(of.graph);
   INFO(to_string(lowered));
   REQUIRE(folding(lowered));
-  const Segment& segment = last_fused(lowered).fused->segments[0];
+  const LoweredKernel& last = last_fused(lowered);
+  const Segment& segment = last.fused->segments[0];
   CHECK(segment.domain == Shape{1, 1, 1, 64});
   for (const Instruction& i : segment.body) CHECK(i.reach != Reach::kept);
+  for (const Store& store : segment.stores) CHECK(store.reach == Reach::full);
+  CHECK(std::ranges::count(last.inputs, folding(lowered)->outputs[0]) == 0);
+  const std::vector<Value> arrays = cuda::library_arrays(*folding(lowered));
+  const auto mean_of = [](Value sums) { return text("mul(%", sums.id, ", 6.9444445e-06)"); };  // 1 / (90 * 40 * 40)
+  const std::string code = last.fused->to_string(lowered.graph);
+  CHECK(code.find(text("%", output_of(lowered, "offset").id, " = ", mean_of(arrays[5]))) != code.npos);
+  CHECK(code.find(text("%", output_of(lowered, "variance").id, " = sub(", mean_of(arrays[6]), ", square(",
+                       mean_of(arrays[5]), "))")) != code.npos);
+}
+
+TEST_CASE("folds relative to another row, or to a row of another array, stay where they are") {
+  for (const int which : {0, 1, 2}) {
+    INFO(which);
+    Sums of;
+    const Value other = of.graph.variable("other", DType::f16, of.result.shape());
+    const auto shifted = [&] { return of.shifted_by(which == 2 ? other : Value(of.result), which == 1 ? 7 : 0); };
+    of.graph.output("sum", sum(shifted(), {0, 1, 2}));
+    of.graph.output("squares", sum(square(shifted()), {0, 1, 2}));
+    const Lowered lowered = seen_by_gpu(of.graph);
+    INFO(to_string(lowered));
+    CHECK((folding(lowered) != nullptr) == (which == 0));
+  }
 }
 
 TEST_CASE("kernels of convolutions that fold compile") {

@@ -46,7 +46,7 @@ std::vector<OpCase> tile_cases() {
       {8, 50, 50, 16, 136, {5, 5}, {2, 1}, {2, 2, 2, 2}, ones},             // two planes
       {8, 17, 19, 256, 256, {3, 3}, ones, same, ones},                      // several halos, one after the other
       {8, 88, 80, 104, 24, {2, 3}, ones, none, ones},
-      {40, 40, 40, 64, 64, {3, 3}, ones, same, ones},  // more tiles than blocks, of a strip of five boxes
+      {40, 40, 40, 64, 64, {3, 3}, ones, same, ones},  // more tiles than blocks, in turn
   };
   std::vector<OpCase> out;
   for (const Sizes& s : all)
