@@ -10,7 +10,7 @@ namespace neon {
 
 namespace {
 
-constexpr int kMostMade = 6;         // nodes of an array's elements that are made again for the first ones alone
+constexpr int kMostMade = 6;         // nodes of an array's elements that are made again for those of one row
 constexpr size_t kMostBefore = 256;  // nodes that are looked at before a product
 
 // The second reading corrects both (Chan, Golub and LeVeque 1983, the corrected two-pass algorithm).
@@ -57,12 +57,16 @@ bool leads_through_kernel(const Graph& graph, Value value, Value to) {
   return false;
 }
 
-// The first number of each statistic: of each channel, the last axis, or of each channel of each sample. A kernel that
-// reads x reads arrays in memory, and makes x of them; of these the first numbers are cut out, and x's are made again.
-class FirstNumbers {
+// One number of each statistic: of each channel, the last axis, or of each channel of each sample. A kernel that reads
+// x reads arrays in memory, and makes x of them; of these a row of numbers is cut out, and x's are made again.
+class RowOfNumbers {
  public:
-  FirstNumbers(Expr x, const Shape& shape)
-      : graph_(x.graph()), shape_(shape), count_(x.shape().elements()), axis_(shape[0] == x.shape()[0] ? 1 : 0) {}
+  RowOfNumbers(Expr x, const Shape& shape, int64_t row)
+      : graph_(x.graph()),
+        shape_(shape),
+        count_(x.shape().elements()),
+        row_(row),
+        axis_(shape[0] == x.shape()[0] ? 1 : 0) {}
 
   // Nothing where this would take another kernel.
   Expr of(Value x) {
@@ -73,6 +77,8 @@ class FirstNumbers {
     if (node.op->is_elementwise()) return made(node);
     return node.op->traits.fusion == Fusion::never || node.op->is_given_array() ? cut(x) : Expr();
   }
+  // Whether it lies in memory and no relu made it.
+  bool is_plain() const { return made_ == 0 && !graph_.producer(cut_).op->is(ops::relu); }
 
  private:
   Expr cast_of(const Node& node) {
@@ -81,10 +87,11 @@ class FirstNumbers {
   }
 
   Expr cut(Value x) {
+    cut_ = x;
     std::vector<int64_t> rows(shape_.begin(), shape_.end());
     rows[size_t(axis_)] = count_ / shape_.elements();
     return {graph_, graph_.add("slice", {reshape(graph_, x, Shape(rows))},
-                               {{"axis", int64_t(axis_)}, {"first", int64_t(0)}, {"count", int64_t(1)}})};
+                               {{"axis", int64_t(axis_)}, {"first", row_}, {"count", int64_t(1)}})};
   }
 
   // Whether an operand has one number for all, or one for each channel.
@@ -108,32 +115,46 @@ class FirstNumbers {
     for (Value operand : node.inputs) {
       const bool array = graph_.shape(operand).elements() == count_;
       if (!array && !repeats(operand)) return {};
-      const Expr first = !array ? Expr(graph_, operand) : lies_beside(node, operand) ? cut(operand) : of(operand);
-      if (!first.value()) return {};
-      inputs.push_back(first);
+      const Expr row = !array ? Expr(graph_, operand) : lies_beside(node, operand) ? cut(operand) : of(operand);
+      if (!row.value()) return {};
+      inputs.push_back(row);
     }
     return {graph_, graph_.add(node.op->name, std::move(inputs), node.attributes)};
   }
 
   Graph& graph_;
   const Shape shape_;
-  const int64_t count_;
+  const int64_t count_, row_;
   const int axis_;
   int made_ = 0;
+  Value cut_;
 };
 
-// All from sums that one reading of x makes, of differences from a number near them all, the first of each statistic
-// (Chan, Golub and LeVeque 1983, shifted data): cancellation costs the variance eps (average - first)^2. The rest is
-// the rounding error of first + offset (Dekker 1971).
-Statistics at_once(Expr x, Expr first, const std::vector<int64_t>& axes) {
-  Expr shifted = x - first;
+// A number of each statistic near most others: the middle one of three, so that one outlier costs no digits. An array
+// in memory gives its first one, since a kernel of a convolution may fold its result less that (folds.h). Nothing where
+// a number would take another kernel.
+Expr near_most(Expr x, const Shape& shape) {
+  RowOfNumbers first(x, shape, 0);
+  const Expr a = first.of(x);
+  const bool of_channels = shape.elements() == shape.back();
+  if (!a.value() || (of_channels && first.is_plain())) return a;
+  const int64_t rows = x.shape().elements() / shape.elements();
+  const Expr b = RowOfNumbers(x, shape, rows / 3).of(x), c = RowOfNumbers(x, shape, rows * 2 / 3).of(x);
+  return maximum(minimum(a, b), minimum(maximum(a, b), c));
+}
+
+// All from sums that one reading of x makes, of differences from a number near most of them (Chan, Golub and LeVeque
+// 1983, shifted data): cancellation costs the variance eps (average - near)^2. The rest is the rounding error of near +
+// offset (Dekker 1971).
+Statistics at_once(Expr x, Expr near, const std::vector<int64_t>& axes) {
+  Expr shifted = x - near;
   Expr offset = mean(shifted, axes);
-  Expr average = first + offset;
-  return {average, maximum(mean(square(shifted), axes) - square(offset), 0), offset - (average - first)};
+  Expr average = near + offset;
+  return {average, maximum(mean(square(shifted), axes) - square(offset), 0), offset - (average - near)};
 }
 
 // Whether there is a number for each channel, or for each channel of each sample, and one reading is worth a cut.
-bool has_first_numbers(const Shape& x, const Shape& shape) {
+bool is_worth_cuts(const Shape& x, const Shape& shape) {
   if (shape.rank() == 0 || shape.elements() == 0 || shape.back() != x.back()) return false;
   if (shape.elements() == shape.back()) return x.elements() >= kManyRows * shape.elements();
   return shape.elements() == x[0] * shape.back() && shape[0] == x[0] && x.elements() > shape.elements();
@@ -142,8 +163,8 @@ bool has_first_numbers(const Shape& x, const Shape& shape) {
 }  // namespace
 
 Statistics statistics(Expr x, const Shape& shape, const std::vector<int64_t>& axes) {
-  const Expr first = has_first_numbers(x.shape(), shape) ? FirstNumbers(x, shape).of(x) : Expr();
-  return first.value() ? at_once(x, cast(first, x.dtype()), axes) : after_one_another(x, axes);
+  const Expr near = is_worth_cuts(x.shape(), shape) ? near_most(x, shape) : Expr();
+  return near.value() ? at_once(x, cast(near, x.dtype()), axes) : after_one_another(x, axes);
 }
 
 }  // namespace neon
