@@ -276,7 +276,7 @@ TEST_CASE("a net that sees the steps to come goes on with no text") {
 
 namespace {
 
-// What one more token takes in a net that sees texts of so many steps.
+// The cost of one more token in a net that sees texts of so many steps.
 struct TokenCost {
   double flops = 0;
   int64_t carried = 0;  // numbers that layers keep from token to token
